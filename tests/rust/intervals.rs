@@ -22,13 +22,16 @@ __attribute__((noinline)) void work(int depth, const char *kind) {
     simple_mark_keep(r:b, "%d", depth);
     sink = depth + 1;
 }
-__attribute__((noinline)) void submit(int id) { simple_mark_keep(h:submit, "%d", id); sink = id; }
-__attribute__((noinline)) void complete(int id) { simple_mark_keep(h:complete, "%d %d", id, id); sink = id + 1; }
+__attribute__((noinline)) void submit(int id, int lane) { simple_mark_keep(h:submit, "%d %d", id, lane); sink = id; }
+__attribute__((noinline)) void complete(int id, int result) {
+    simple_mark_keep(h:complete, "%d %d", id, result);
+    sink = id + 1;
+}
 static sem_t full;
 static void *worker(void *unused) {
     for (int i = 0; i < 1000; i++) {
         sem_wait(&full);
-        if (i % 10 != 9) complete(i);
+        if (i % 10 != 9) complete(i, i % 4);
     }
     return unused;
 }
@@ -38,9 +41,9 @@ int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, worker, 0);
     for (int i = 0; i < 1000; i++) {
-        submit(i);
+        submit(i, i % 3);
         sem_post(&full);
-        if (i % 10 == 9) complete(i);
+        if (i % 10 == 9) complete(i, i % 4);
     }
     pthread_join(thread, 0);
     return 0;
@@ -145,5 +148,79 @@ fn work_that_goes_from_thread_to_thread_is_said_to_need_a_key() {
             "{said}"
         );
         assert!(!said.contains("--key"), "{said}");
+    }
+}
+
+/// How many intervals each value has.
+fn counts(line: &Json) -> Vec<(u64, u64)> {
+    let by = line["by"].as_array().expect("values");
+    let mut counts: Vec<_> = by.iter().map(|of| (of[0].as_u64(), of[1].as_u64())).collect();
+    counts.sort_unstable();
+    counts.into_iter().map(|(value, count)| (value.expect("a number"), count.expect("a number"))).collect()
+}
+
+#[test]
+fn times_with_a_key_are_told_apart_by_an_argument_of_either_marker() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for way in ways(folder.path()) {
+        let question = ["--time", "h:submit..h:complete", "--key", "id", "--by"];
+        for (by, expected) in [
+            ("lane", vec![(0, 334), (1, 333), (2, 333)]),
+            // Only the end has it.
+            ("result", vec![(0, 250), (1, 250), (2, 250), (3, 250)]),
+        ] {
+            let (line, said) = way.times(&[&question[..], &[by]].concat());
+            assert_eq!((counts(&line), &line["time"]["count"]), (expected, &json!(1000)), "{by}: {said}");
+        }
+        // As a key it tells nothing, since no start has it.
+        let (line, said) = way.times(&["--time", "h:submit..h:complete", "--key", "result"]);
+        let time = &line["time"];
+        assert_eq!(
+            (&time["count"], &time["ends_without_start"], &time["is_doubtful"]),
+            (&json!(0), &json!(1000), &json!(true))
+        );
+        assert!(said.contains("left out h:submit: there is no argument `result`\n"), "{said}");
+        assert!(said.contains("not each value of `result` is in both\n"), "{said}");
+        // The key itself.
+        let (line, _) = way.times(&[&question[..], &["id", "--top", "3"]].concat());
+        assert_eq!((&line["other"], line["by"].as_array().map(Vec::len)), (&json!(997), Some(3)), "{line}");
+    }
+}
+
+#[test]
+fn the_floor_stands_beside_the_times() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for way in ways(folder.path()) {
+        let time = ["--time", "r:a..r:b"];
+        let (line, said) = way.times(&time);
+        let mut smark = Command::new(fixture::smark());
+        let output = smark.arg(way.command).args(way.options).args(time).args(&way.operands).output();
+        let table = String::from_utf8(output.expect("smark runs").stdout).expect("UTF-8");
+        let floors: Vec<&str> = table.lines().filter(|line| line.starts_with("floor")).collect();
+        let floor = &line["time"]["floor"];
+        match (way.command, way.options) {
+            ("count", [_, "bpf"]) => {
+                let [emulated, stepped] = [0, 1].map(|kind| floor[kind].as_u64().expect("a time"));
+                // Two exceptions of the processor more, and far less than the times that are measured.
+                assert!(0 < emulated && emulated < stepped && stepped < 2_000_000, "{floor}: {said}");
+                let [floor] = floors[..] else { panic!("{table}") };
+                let times = floor
+                    .strip_prefix("floor: ")
+                    .and_then(|it| it.strip_suffix(" where the kernel steps an instruction"));
+                let (one, other) = times.and_then(|it| it.split_once(", or ")).expect("two times");
+                let is_time = |text: &str| text.ends_with("ns") || text.ends_with("us") || text.ends_with("ms");
+                assert!(is_time(one) && is_time(other), "{floor}");
+                // It stands under the bars, and above nothing but what follows the interval.
+                assert_eq!(table.lines().last(), Some(floor));
+            }
+            ("count", _) => assert_eq!((floor, floors), (&Json::Null, vec!["floor: not measured"]), "{said}"),
+            _ => assert_eq!((floor, floors), (&Json::Null, Vec::new()), "{said}"),
+        }
     }
 }

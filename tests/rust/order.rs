@@ -284,3 +284,40 @@ fn many_markers_of_one_address_are_each_filtered() {
         assert_eq!((&end["hits"], &end["lost"]), (&Json::from(120), &Json::from(0)), "{engine}");
     }
 }
+
+/// A marker before each of some instructions that only fill space, behind one that changes nothing.
+const PADDED: [&str; 3] = [
+    "0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
+    "0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
+    "0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
+];
+
+/// The kernel takes no probe at such an instruction, which compilers put before loops.
+#[test]
+fn a_probe_goes_before_padding_with_a_prefix() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut source = String::from("#include \"simple_marker.h\"\n");
+    for (number, bytes) in PADDED.iter().enumerate() {
+        source.push_str(&format!(
+            "__attribute__((noinline)) static void pass{number}(int i) {{\n__asm__ volatile(\"nop\");\n\
+             simple_mark_keep(padded:m{number}, \"%d\", i);\n__asm__ volatile(\".byte {bytes}\" : : \"r\"(i));\n}}\n"
+        ));
+    }
+    source.push_str("int main(void) { for (int i = 0; i < 50; i++) { pass0(i); pass1(i); pass2(i); } return 0; }\n");
+    let program = compile(folder.path(), "padded", &source, &[]);
+    let resolution = resolve("padded", &std::fs::read(&program).expect("the program"));
+    let plan = plan(&resolution, &Settings::default());
+    let moved: Vec<u64> = plan.sites.iter().map(|site| site.address.0 - site.probe.0).collect();
+    assert_eq!(moved, [1; 3]);
+    let expected: Vec<_> =
+        (0..50).flat_map(|i| (0..3).map(move |number| (format!("padded:m{number}"), Some(i)))).collect();
+    assert_eq!(sequences(&smark(&["trace", "--json", "--"], &[&program])), [expected]);
+    // At the site itself there is none.
+    let mut at_site = Command::new(fixture::smark());
+    let output = at_site.args(["trace", "--at", "site", "--"]).arg(&program).output().expect("smark runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.stdout.is_empty() && said.contains("padded:m0"), "{said}");
+}

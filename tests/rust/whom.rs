@@ -724,3 +724,52 @@ fn silence_is_explained() {
         said(&output)
     );
 }
+
+#[test]
+fn what_is_left_out_is_counted_at_the_start_and_named_at_the_end() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r#"
+        #include "simple_marker.h"
+        void one(int a) { simple_mark_keep(gone:one, "%d", a); }
+        void other(int a) { simple_mark_keep(gone:other, "%d", a); }
+        int main(int count, char **v) {
+            (void)v;
+            __asm__ volatile("nop");
+            if (count > 1) {
+                simple_mark_keep(there:at, "%d", count);
+                __asm__ volatile("nop");
+            }
+            return 0;
+        }"#;
+    let program = compile(folder.path(), "gone", source, &["-ffunction-sections", "-Wl,--gc-sections"]);
+    let (path, recording) = (text(&program), folder.path().join("recording"));
+    for command in [&["trace"][..], &["count"], &["record", "--force", "-o", text(&recording)]] {
+        let notes = |more: &[&str], program: &[&str]| {
+            let output = smark(&[command, more, &["--"]].concat(), program);
+            assert_eq!(output.status.code(), Some(0), "{command:?}: {}", said(&output));
+            said(&output)
+        };
+        let is_said = |notes: &str, line: &str| notes.lines().any(|it| it.strip_prefix("smark: ") == Some(line));
+        let started = "watching 1 site of 1 marker in 1 file; 2 left out: smark show";
+        let with_hits = notes(&[], &[path, "1"]);
+        assert!(is_said(&with_hits, started) && !with_hits.contains("no hits"), "{command:?}: {with_hits}");
+        let without = notes(&[], &[path]);
+        let unreached = "no hits: one marker was never reached: there:at";
+        let left_out = "no hits: these markers were left out (smark show says why): gone:one, gone:other";
+        for line in [started, unreached, left_out] {
+            assert!(is_said(&without, line), "{command:?}: {without}");
+        }
+        // Of a marker that is not chosen nothing is said.
+        let one = notes(&["gone:one"], &[path]);
+        let left_out = "no hits: one marker was left out (smark show says why): gone:one";
+        assert!(is_said(&one, left_out) && !one.contains("gone:other"), "{command:?}: {one}");
+        let chosen = notes(&["there:at"], &[path, "1"]);
+        assert!(is_said(&chosen, "watching 1 site of 1 marker in 1 file"), "{command:?}: {chosen}");
+        let none = notes(&[], &["true"]);
+        let nothing = "no hits: no program or library with selected markers was met";
+        assert!(is_said(&none, nothing), "{command:?}: {none}");
+    }
+}

@@ -235,3 +235,27 @@ fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
         _ => kind(a).cmp(&kind(b)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_one_lone_hit_in_a_hundred_is_suspicious() {
+        let lone = |ends, repeated, open, nested| Unmatched { ends, repeated, open, nested };
+        // 10 of 1,000 are one in a hundred, and 11 of 1,001 are more.
+        assert!(!lone(10, 0, 0, 0).is_suspicious(990));
+        assert!(lone(11, 0, 0, 0).is_suspicious(990));
+        assert!(lone(10, 0, 0, 0).is_suspicious(989));
+        // Starts and ends are not added up, but both kinds of starts are.
+        assert!(!lone(10, 4, 6, 0).is_suspicious(990));
+        assert!(lone(0, 5, 6, 0).is_suspicious(990));
+        // The program may end between a start and its end, and one may begin before it was watched.
+        assert!(!lone(1, 0, 1, 0).is_suspicious(0));
+        assert!(lone(2, 0, 0, 0).is_suspicious(0));
+        // Where starts come while others wait, a few are enough.
+        assert!(!lone(0, 0, 0, 900).is_suspicious(990));
+        assert!(lone(1, 0, 1, 11).is_suspicious(990));
+        assert!(!lone(1, 0, 1, 10).is_suspicious(990));
+    }
+}
