@@ -51,23 +51,29 @@ impl FromStr for Compiler {
 pub enum Programs {
     /// Programs that a generator wrote.
     Generated,
+    /// Those of other seeds.
+    More,
     /// Lua and ripgrep.
     Real,
     /// SQLite, QuickJS and zstd, with markers at random places (`docs/measured/field.md`).
     Places,
+    /// The builds in the table of `docs/measured/field.md` that have wrong values for this reason.
+    Field,
 }
 
 impl Programs {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Generated, Self::Real, Self::Places];
+    pub const ALL: [Self; 5] = [Self::Generated, Self::More, Self::Real, Self::Places, Self::Field];
 
     /// The word for them in the data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Generated => "generated",
+            Self::More => "more",
             Self::Real => "real",
             Self::Places => "places",
+            Self::Field => "field",
         }
     }
 }
@@ -79,23 +85,23 @@ pub struct Rate {
     pub values: u64,
     /// Those of them that the source did not have.
     pub wrong: u64,
+    /// The real programs that have these.
+    pub shown_by: &'static str,
 }
 
 /// The names of all reasons for a doubt ([`crate::resolve::Reason::name`]), in the order of their
 /// documentation.
-pub const REASONS: [&str; 18] = [
+pub const REASONS: [&str; 16] = [
     "replaced",
     "begins_here",
     "computed",
     "overwritten_unread",
     "never_read_again",
-    "partly_used",
     "assigned_late",
     "parameter_in_loop",
     "stored_over",
     "copied_from",
     "other_constant",
-    "other_offset",
     "step_ahead",
     "same_in_copy",
     "written_inlined",
@@ -105,8 +111,9 @@ pub const REASONS: [&str; 18] = [
 ];
 
 /// What was measured. A line that starts with `#` is a comment. `measured DATE`, and `COMPILER
-/// VERSION`, precede the counts: `PROGRAMS COMPILER REASON VALUES WRONG`. `field` has counts of all
-/// reasons together, of each compiler: `COMPILER VALUES WRONG`.
+/// VERSION`, precede the counts: `PROGRAMS COMPILER REASON VALUES WRONG`, and the names of the real
+/// programs with wrong ones. `all` has counts of all reasons together, of each compiler: `COMPILER
+/// VALUES WRONG`. `before COMPILER REASON PROGRAMS` names the programs that a rule was made for.
 const DATA: &str = include_str!("rates.txt");
 
 /// The name of a reason for a doubt, in any case; `None` if there is no such reason.
@@ -125,33 +132,37 @@ pub fn measured() -> &'static str {
 /// reasons together, rounded; `None` if there were none.
 #[must_use]
 pub fn field(compiler: Compiler) -> Option<Rate> {
-    let mut words = fact("field").split_whitespace().skip_while(|word| *word != compiler.as_str()).skip(1);
+    let mut words = fact("all").split_whitespace().skip_while(|word| *word != compiler.as_str()).skip(1);
     let mut number = || words.next()?.parse().ok();
-    Some(Rate { values: number()?, wrong: number()? })
+    Some(Rate { values: number()?, wrong: number()?, shown_by: "" })
 }
 
 /// How often values by a compiler that are doubtful for this reason were wrong; `None` if there was no
 /// such value.
 #[must_use]
 pub fn rate(programs: Programs, compiler: Compiler, reason: &str) -> Option<Rate> {
-    let key = [programs.as_str(), compiler.as_str(), reason];
-    let mut counts = DATA.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        key.iter().all(|word| words.next() == Some(word)).then_some(words)
-    });
-    let mut words = counts.next()?;
+    let mut words = fact(&format!("{} {} {reason}", programs.as_str(), compiler.as_str())).splitn(3, ' ');
     let mut number = || words.next()?.parse().ok();
-    Some(Rate { values: number()?, wrong: number()? }).filter(|rate| rate.values > 0)
+    let (values, wrong) = (number()?, number()?);
+    Some(Rate { values, wrong, shown_by: words.next().unwrap_or_default() }).filter(|rate| rate.values > 0)
 }
 
-/// The rest of the line that starts with a word; empty without one.
-fn fact(word: &str) -> &'static str {
-    let mut lines = DATA.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+/// The programs in which values by a compiler were called live or constant and were wrong before there was
+/// this reason; empty if none is known.
+#[must_use]
+pub fn before(compiler: Compiler, reason: &str) -> &'static str {
+    fact(&format!("before {} {reason}", compiler.as_str()))
+}
+
+/// The rest of the line that starts with these words; empty without one.
+fn fact(words: &str) -> &'static str {
+    let mut lines = DATA.lines().filter_map(|line| line.strip_prefix(words)?.strip_prefix(' '));
     lines.next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
     use std::fs;
     use std::path::Path;
 
@@ -165,14 +176,22 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words.as_slice() {
                 ["measured", _] => {}
-                ["field", ..] => assert!(Compiler::ALL.into_iter().all(|compiler| field(compiler).is_some())),
+                ["before", compiler, name, _, ..] => {
+                    assert!(reason(name).is_some(), "{line}");
+                    assert!(!before(compiler.parse().expect(line), name).is_empty(), "{line}");
+                }
+                ["all", ..] => assert!(Compiler::ALL.into_iter().all(|compiler| field(compiler).is_some())),
                 [compiler, _] => assert!(compiler.parse::<Compiler>().is_ok(), "{line}"),
-                [programs, compiler, name, values, wrong] => {
+                [programs, compiler, name, values, wrong, shown_by @ ..] => {
                     let programs = Programs::ALL.into_iter().find(|it| it.as_str() == *programs).expect(line);
                     let compiler = compiler.parse().expect(line);
-                    let expected = Rate { values: values.parse().expect(line), wrong: wrong.parse().expect(line) };
-                    assert_eq!(rate(programs, compiler, reason(name).expect(line)), Some(expected), "{line}");
-                    assert!(expected.wrong <= expected.values, "{line}");
+                    let found = rate(programs, compiler, reason(name).expect(line)).expect(line);
+                    assert_eq!([found.values, found.wrong], [values, wrong].map(|it| it.parse().expect(line)));
+                    assert_eq!(found.shown_by, shown_by.join(" "));
+                    assert!(found.wrong <= found.values, "{line}");
+                    // Whoever reads of wrong values of real programs reads which programs have them.
+                    let is_real = !matches!(programs, Programs::Generated | Programs::More);
+                    assert_eq!(is_real && found.wrong > 0, !found.shown_by.is_empty(), "{line}");
                 }
                 _ => panic!("{line}"),
             }
@@ -190,14 +209,54 @@ mod tests {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
             let ["", compiler, "doubtful", name, values, wrong, ..] = cells.as_slice() else { continue };
             let compiler = compiler.parse().expect(line);
-            let of_page = Rate { values: values.parse().expect(line), wrong: wrong.parse().expect(line) };
-            let of_page = Some(of_page).filter(|rate| rate.values > 0);
+            let (values, wrong) = (values.parse().expect(line), wrong.parse().expect(line));
+            let of_page = Some(Rate { values, wrong, shown_by: "" }).filter(|rate| rate.values > 0);
             assert_eq!(rate(Programs::Generated, compiler, reason(name).expect(line)), of_page, "{line}");
             count += 1;
         }
         assert!(count > 20, "{count}");
         let counted = DATA.lines().filter(|line| line.starts_with("generated ")).count();
         assert!(counted <= count, "{counted}");
+    }
+
+    /// `tests/field/table` writes both.
+    #[test]
+    fn programs_in_the_field_are_those_of_the_page() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/measured/field.md");
+        let page = fs::read_to_string(page).expect("the page");
+        let mut of_page = BTreeMap::<_, (u64, u64, BTreeSet<&str>)>::new();
+        for line in page.lines() {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let ["", program, built_by, .., reasons, ""] = cells.as_slice() else { continue };
+            let Some(Ok(compiler)) = built_by.split(' ').next().map(str::parse) else { continue };
+            for reason in reasons.split(", ").filter(|reason| !reason.is_empty()) {
+                let [name, wrong, "of", values] = reason.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+                let sum = of_page.entry((compiler, name.trim_matches('`'))).or_default();
+                sum.0 += values.parse::<u64>().expect(line);
+                sum.1 += wrong.parse::<u64>().expect(line);
+                sum.2.extend(program.split(' ').next());
+            }
+        }
+        assert!(of_page.len() > 5, "{of_page:?}");
+        for compiler in Compiler::ALL {
+            for reason in REASONS {
+                let found = rate(Programs::Field, compiler, reason);
+                let found = found.map(|it| (it.values, it.wrong, it.shown_by.split(", ").collect()));
+                assert_eq!(found, of_page.remove(&(compiler, reason)), "{} {reason}", compiler.as_str());
+            }
+        }
+        assert!(of_page.is_empty(), "{of_page:?}");
+    }
+
+    /// A rule that refuses only right values does not pay.
+    #[test]
+    fn every_reason_was_right_somewhere() {
+        for reason in REASONS {
+            let is_wrong = |(of, compiler)| rate(of, compiler, reason).is_some_and(|rate| rate.wrong > 0);
+            let all = || Programs::ALL.into_iter().flat_map(|of| Compiler::ALL.map(|compiler| (of, compiler)));
+            let is_before = |compiler| !before(compiler, reason).is_empty();
+            assert!(all().any(is_wrong) || Compiler::ALL.into_iter().any(is_before), "{reason}");
+        }
     }
 
     #[test]

@@ -159,7 +159,7 @@ const PAIRS: [Pair; 18] = [
         with: With::Gcc,
         text: ["return count(next)", "goto again"],
         values: [&[5, 4, 3, 2, 1], &[5; 5]],
-        verdicts: &[Verdict::Doubtful],
+        verdicts: &[Verdict::Live],
     },
     Pair {
         source: "assigned_before.c",
@@ -236,7 +236,7 @@ const PAIRS: [Pair; 18] = [
         with: With::Clang,
         text: ["<< 8", "<< 9"],
         values: [&[261], &[517]],
-        verdicts: &[Verdict::Doubtful],
+        verdicts: &[Verdict::Live],
     },
     Pair {
         source: "restored.c",

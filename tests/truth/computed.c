@@ -57,7 +57,7 @@ static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
 {
     for (uint64_t i = n & 15; i-- > 0;) {
         used = used * 31 + n;
-        simple_mark(computed:countdown, "%lu", i); //? i: clang other_offset
+        simple_mark(computed:countdown, "%lu", i); //~ i: clang
         used ^= used >> 7;
     }
     return used;
@@ -89,7 +89,7 @@ static NOINLINE unsigned kept(const unsigned *count, unsigned m)
 static NOINLINE unsigned high(uint32_t b, unsigned n)
 {
     uint64_t v = (uint64_t)b << 32;
-    simple_mark(computed:high, "%lu", v); //? v: clang computed
+    simple_mark(computed:high, "%lu", v); //~ v: clang
     return (uint32_t)v + n;
 }
 
@@ -97,7 +97,7 @@ static NOINLINE unsigned high(uint32_t b, unsigned n)
 static NOINLINE unsigned lower(uint32_t x, uint32_t y)
 {
     uint32_t h = (x << 8) + y;
-    simple_mark(computed:lower, "%u", h); //? h: clang computed
+    simple_mark(computed:lower, "%u", h); //~ h: clang
     return (uint8_t)h + y * 3;
 }
 

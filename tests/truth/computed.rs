@@ -86,7 +86,7 @@ fn countdown(mut used: u64, n: u32) -> u64 {
 #[inline(never)]
 fn high(b: u32, n: u32) -> u32 {
     let v = u64::from(b) << 32;
-    simple_mark!(computed:high, "%lu", v); //? v: rustc computed
+    simple_mark!(computed:high, "%lu", v); //~ v: rustc
     (v as u32).wrapping_add(n)
 }
 
@@ -94,7 +94,7 @@ fn high(b: u32, n: u32) -> u32 {
 #[inline(never)]
 fn lower(x: u32, y: u32) -> u32 {
     let h = (x << 8).wrapping_add(y);
-    simple_mark!(computed:lower, "%u", h); //? h: rustc computed
+    simple_mark!(computed:lower, "%u", h); //~ h: rustc
     u32::from(h as u8).wrapping_add(y.wrapping_mul(3))
 }
 

@@ -34,7 +34,7 @@ struct large {
 static NOINLINE unsigned by_value(struct large v)
 {
     v.k += 1;
-    simple_mark(delayed:by_value, "%u", v.k);
+    simple_mark(delayed:by_value, "%u", v.k); //~ v.k: clang
     return v.rest[v.k & 7];
 }
 
@@ -45,7 +45,7 @@ static NOINLINE unsigned unread(const unsigned *values, unsigned n)
         v.rest[i & 7] += values[i];
         v.k = values[i];
     }
-    simple_mark(delayed:unread, "%u", v.k);
+    simple_mark(delayed:unread, "%u", v.k); //~ v.k: gcc
     return v.rest[n & 7];
 }
 
@@ -63,7 +63,7 @@ static NOINLINE unsigned shared(unsigned used, unsigned n)
         unsigned items[16] = { used, used, used, used, used, used, used, used };
         items[n & 7] = n;
         items[4] = n + 1;
-        simple_mark(delayed:shared, "%u", items[4]);
+        simple_mark(delayed:shared, "%u", items[4]); //~ items[4]: clang gcc
         used = items[3];
     }
     unsigned other[16];

@@ -28,7 +28,7 @@ static __attribute__((noinline)) uint32_t dropped(struct holder h)
     uint32_t used = h.reference + *h.pointer + h.more[5];
     h.pointer = &other;
     __asm__ volatile("" : "+r"(used));
-    simple_mark(stale:dropped, "%u", *h.pointer); //? *h.pointer: clang never_read_again
+    simple_mark(stale:dropped, "%u", *h.pointer); //~ *h.pointer: clang
     return used;
 }
 static __attribute__((noinline)) uint32_t placed(struct holder h)
@@ -36,7 +36,7 @@ static __attribute__((noinline)) uint32_t placed(struct holder h)
     uint32_t used = h.reference + h.more[5];
     new (&h) holder{other, &other, {}};
     __asm__ volatile("" : "+r"(used));
-    simple_mark(stale:placed, "%u", h.reference); //? h.reference: clang never_read_again
+    simple_mark(stale:placed, "%u", h.reference); //~ h.reference: clang
     return used;
 }
 

@@ -24,11 +24,6 @@ pub(crate) struct DataFlow {
     pub(crate) returns: bool,
     /// The bits of registers that it uses.
     pub(crate) uses: Vec<Use>,
-    /// The general-purpose registers of which it writes all bits, as a mask.
-    pub(crate) overwrites: u64,
-    /// Whether it sets the flags from its result.
-    pub(crate) sets_flags: bool,
-    pub(crate) reads_flags: bool,
 }
 
 impl DataFlow {
@@ -60,14 +55,8 @@ pub(crate) enum How {
     Always,
     /// A bit of the result needs the same bit.
     Same(Gpr),
-    /// A bit of the result needs the same bit and all lower ones.
-    Lower(Gpr),
     /// A bit of the result needs the same bit, and those above the operand need its highest bit.
     Signed(Gpr),
-    /// A bit of the result needs the bit that is so many places to the left.
-    FromLeft(Gpr, u8),
-    /// A bit of the result needs the bit that is so many places to the right.
-    FromRight(Gpr, u8),
 }
 
 /// The new value of a register.

@@ -9,14 +9,11 @@
 //! the registers that the ABI tells it to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::OnceLock;
 
 use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, DataFlow, GPRS, Gpr};
-use super::demand::{Demand, Made};
 use super::instruction::Successors;
 use super::{EdgeKind, Function};
-use crate::address::Vaddr;
 
 /// An unknown number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -250,8 +247,6 @@ pub(crate) struct Values {
     /// Where edges lead that the instructions do not show: jump tables, landing pads.
     hidden: HashMap<usize, Vec<usize>>,
     pub(super) machine: Machine,
-    /// The bits that the code uses, once they are asked for.
-    demand: OnceLock<Option<Demand>>,
 }
 
 /// The most steps for each instruction.
@@ -283,7 +278,7 @@ impl Values {
         let clobbered = cfg.set.clobbered_by_calls() | 0x0f00;
         let (arguments, parameters) = (cfg.set.argument_registers(), cfg.set.first_parameters());
         let machine = Machine { stack_pointer, clobbered, arguments, parameters };
-        let mut values = Self { flows, heads: HashMap::new(), hidden, machine, demand: OnceLock::new() };
+        let mut values = Self { flows, heads: HashMap::new(), hidden, machine };
         values.follow(cfg)?;
         Some(values)
     }
@@ -356,13 +351,6 @@ impl Values {
         let edges = cfg.predecessors(index);
         let edges = edges.iter().filter(|edge| edge.kind != EdgeKind::Entry);
         edges.filter_map(|edge| cfg.index(edge.from.0)).collect()
-    }
-
-    /// What made the value of `size` bytes that a register has at an address; `None` if that is not
-    /// known. `result` is the size of the function's result, if that is known.
-    pub(crate) fn made(&self, cfg: &Cfg, pc: Vaddr, register: u32, size: u64, result: Option<u64>) -> Option<Made> {
-        let demand = self.demand.get_or_init(|| Demand::of(self, cfg, result)).as_ref()?;
-        demand.made(self, cfg, pc, Gpr::try_from(register).ok()?, size)
     }
 
     /// Whether an indirect jump has no target in the function.

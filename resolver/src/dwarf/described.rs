@@ -29,9 +29,6 @@ pub enum Described {
         /// How the list changes at the place, if nothing says whether it does so before or after the
         /// requested moment; `None` if it does not change there.
         change: Option<Change>,
-        /// Whether it is a computed value of which an operation of the expression is no part, because it
-        /// had only constants, or changed nothing. Masks do not count.
-        is_folded: bool,
     },
     /// It is only described by a value from the time of entry to the function. Nothing proves that
     /// this value still exists.
@@ -87,9 +84,9 @@ impl<'s> Evaluator<'_, 's> {
         let mut refused = None;
         for entry in here {
             match self.described(from, entry.expression, entry.range.clone())? {
-                Some(Described::At { location, range, is_folded, .. }) => {
+                Some(Described::At { location, range, .. }) => {
                     let change = change(&entries, entry, moment);
-                    return Ok(Described::At { location, range, change, is_folded });
+                    return Ok(Described::At { location, range, change });
                 }
                 Some(other) => refused = refused.or(Some(other)),
                 None => {}
@@ -105,14 +102,12 @@ impl<'s> Evaluator<'_, 's> {
         expression: Expression<Reader<'s>>,
         range: Option<Range<Vaddr>>,
     ) -> Result<Option<Described>, Error> {
-        match self.location_and_folding(from, expression) {
-            Ok((Some(location), _)) if self.is_dropped(&location) => Ok(Some(Described::Dropped)),
-            Ok((Some(location), _)) if range.is_some() && self.is_ambiguous(from, &location)? => {
+        match self.location(from, expression) {
+            Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(Described::Dropped)),
+            Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
                 Ok(Some(Described::Unsupported { why: Unsupported::AddressOrValue }))
             }
-            Ok((location, is_folded)) => {
-                Ok(location.map(|location| Described::At { location, range, change: None, is_folded }))
-            }
+            Ok(location) => Ok(location.map(|location| Described::At { location, range, change: None })),
             Err(Refusal::Entry(value)) => Ok(Some(Described::Entry { value })),
             Err(Refusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
             Err(Refusal::Broken(error)) => Err(error),

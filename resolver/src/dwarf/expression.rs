@@ -98,21 +98,10 @@ impl<'s> Evaluator<'_, 's> {
     /// The location that an expression of `from` describes; `None` if the expression says that
     /// there is no location.
     pub(super) fn location(&self, from: Die, expression: Expression<Reader<'s>>) -> Result<Option<Location>, Refusal> {
-        self.location_and_folding(from, expression).map(|(location, _)| location)
-    }
-
-    /// The same, and whether it is a value of which an operation is no part, because it had only
-    /// constants, or changed nothing.
-    pub(super) fn location_and_folding(
-        &self,
-        from: Die,
-        expression: Expression<Reader<'s>>,
-    ) -> Result<(Option<Location>, bool), Refusal> {
         let encoding = self.info.units.unit(from.unit)?.encoding();
         let mut machine = StackMachine::new(self);
         machine.operations(Some(from.unit), encoding, expression.0, self.depth)?;
-        let is_folded = machine.is_folded();
-        Ok((machine.location()?, is_folded))
+        machine.location()
     }
 
     /// The value that an expression leaves on top of the stack.

@@ -52,11 +52,6 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Whether gcc wrote the unit of an entry.
-    pub(crate) fn is_by_gcc(&self, die: Die) -> bool {
-        self.is_unit_by_gcc(die.unit)
-    }
-
     fn is_unit_by_gcc(&self, unit: usize) -> bool {
         self.producer_text(unit).is_some_and(|producer| producer.starts_with(b"GNU "))
     }

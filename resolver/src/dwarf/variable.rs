@@ -172,7 +172,7 @@ impl<'s> Locations<'s> {
             }
             _ => unsupported(ConstantProblem::Form),
         };
-        Ok(Described::At { location: Location::whole(source?), range: None, change: None, is_folded: false })
+        Ok(Described::At { location: Location::whole(source?), range: None, change: None })
     }
 }
 

@@ -76,12 +76,6 @@ pub fn reason(reason: &Reason) -> String {
         Reason::NeverReadAgain => {
             "nothing reads it after the marker, so the store before the marker may be missing".to_owned()
         }
-        Reason::PartlyUsed { bits: 0 } => {
-            "nothing uses the value, so the assignment before the marker may be missing".to_owned()
-        }
-        Reason::PartlyUsed { bits } => {
-            format!("the code uses only the bits {bits:#x} of the value, so the others may be missing")
-        }
         Reason::AssignedLate { at } => {
             format!(
                 "the instruction at {at:#x} is part of an assignment before the marker, so this may be the old value"
@@ -89,11 +83,6 @@ pub fn reason(reason: &Reason) -> String {
         }
         Reason::OtherConstant { from } => {
             format!("the instruction at {from:#x} leads here too, and there the debug information has another value")
-        }
-        Reason::OtherOffset { from } => {
-            format!(
-                "the instruction at {from:#x} leads here too, and there the debug information adds a constant to this register"
-            )
         }
         Reason::StepAhead { at } => {
             format!("{at:#x} adds a constant to the register in a loop, and the code uses the value before that too")

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::rates::{Compiler, Programs, REASONS, Rate, field, measured, rate};
+use crate::rates::{Compiler, Programs, REASONS, Rate, before, field, measured, rate};
 
 /// What is not certain about a value that is doubtful for this reason.
 fn meaning(reason: &str) -> &'static str {
@@ -12,13 +12,11 @@ fn meaning(reason: &str) -> &'static str {
         "computed" => "the compiler describes it as a computation, in a form that was wrong before",
         "overwritten_unread" => "it is in memory that is overwritten before anything reads it",
         "never_read_again" => "it is in memory that nothing reads after the site",
-        "partly_used" => "the code uses only some bits of the register, or none",
         "assigned_late" => "an assignment before the marker has its instruction after the site",
         "parameter_in_loop" => "a loop assigns the parameter, and may have been a recursion",
         "stored_over" => "the function keeps the parameter in its frame too, and stores another value there",
         "copied_from" => "it begins to share a register with a variable that is declared later",
         "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
-        "other_offset" => "it is in a register of a loop that may count one step ahead of it",
         "step_ahead" => {
             "a loop steps its register, and the code uses the value before that too, so it may be a step ahead"
         }
@@ -37,8 +35,19 @@ fn meaning(reason: &str) -> &'static str {
 fn programs(of: Programs) -> &'static str {
     match of {
         Programs::Generated => "in generated programs",
+        Programs::More => "in others of these",
         Programs::Real => "in Lua and ripgrep",
         Programs::Places => "in SQLite, QuickJS and zstd",
+        Programs::Field => "in builds that show it",
+    }
+}
+
+/// The programs with their preposition, and those that have wrong values.
+fn shown(of: Programs, rate: Rate) -> String {
+    match rate.shown_by {
+        "" => programs(of).to_owned(),
+        names if of == Programs::Field => format!("in builds of {names}"),
+        names => format!("{} ({names})", programs(of)),
     }
 }
 
@@ -68,10 +77,15 @@ pub(crate) fn wrong(compiler: Compiler, reason: &str) -> Option<String> {
         let Some(rate) = rate(of, compiler, reason) else { continue };
         // Writing to a String cannot fail.
         let _ = match words.is_empty() {
-            true => write!(words, "wrong in {} such values by {} {}", share(rate), compiler.as_str(), programs(of)),
-            false => write!(words, ", in {} {}", share(rate), programs(of)),
+            true => write!(words, "wrong in {} such values by {} {}", share(rate), compiler.as_str(), shown(of, rate)),
+            false => write!(words, ", in {} {}", share(rate), shown(of, rate)),
         };
     }
+    let _ = match (before(compiler, reason), words.is_empty()) {
+        ("", _) => Ok(()),
+        (values, true) => write!(words, "wrong by {} before this rule: {values}", compiler.as_str()),
+        (values, false) => write!(words, ", before this rule {values}"),
+    };
     (!words.is_empty()).then_some(words)
 }
 
@@ -128,8 +142,13 @@ pub(crate) fn explained(reason: &str) -> String {
         for of in Programs::ALL {
             if let Some(rate) = rate(of, compiler, reason) {
                 is_empty = false;
-                let _ = writeln!(out, "    {:<8}{:>20} {}", compiler.as_str(), share(rate), programs(of));
+                let _ = writeln!(out, "    {:<8}{:>20} {}", compiler.as_str(), share(rate), shown(of, rate));
             }
+        }
+        let values = before(compiler, reason);
+        if !values.is_empty() {
+            is_empty = false;
+            let _ = writeln!(out, "    {:<8}{values} before this rule", compiler.as_str());
         }
     }
     if is_empty {

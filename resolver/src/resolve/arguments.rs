@@ -95,8 +95,6 @@ pub(super) struct Extent {
     ranges: Vec<Range<Vaddr>>,
     /// How it changes at the site.
     change: Option<Change>,
-    /// Whether it is a computed value of which an operation of the expression is no part.
-    is_folded: bool,
     variable: Option<Die>,
 }
 
@@ -108,9 +106,6 @@ pub(super) struct ArgumentFacts {
     pub(super) place: Option<Place>,
     /// How the location of its variable changes at the site.
     pub(super) change: Option<Change>,
-    /// Whether the location of its variable is a computed value of which an operation of the expression
-    /// is no part.
-    pub(super) is_folded: bool,
     /// Bytes of its object in memory before it, and from it to the end of the object.
     pub(super) object: (u64, u64),
     /// Whether it is behind a pointer that the place follows.
@@ -196,7 +191,6 @@ impl<'d, 's> Arguments<'d, 's> {
             argument: Argument::unresolved(&declared.text),
             place: None,
             change: None,
-            is_folded: false,
             object: (0, 0),
             is_behind: false,
             way: Vec::new(),
@@ -221,7 +215,7 @@ impl<'d, 's> Arguments<'d, 's> {
             }
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
-        (facts.change, facts.is_folded, facts.variable) = (extent.change, extent.is_folded, extent.variable);
+        (facts.change, facts.variable) = (extent.change, extent.variable);
         facts.place = Some(place);
         facts
     }
@@ -617,8 +611,8 @@ fn address(location: &Location) -> Result<Location, Refusal> {
 fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
     let everywhere = Extent::default;
     match described {
-        Described::At { location, range, change, is_folded } => {
-            (Ok(location), Extent { ranges: range.into_iter().collect(), change, is_folded, variable: None })
+        Described::At { location, range, change } => {
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
         }
         Described::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();

@@ -20,9 +20,7 @@ mod memory;
 mod not_in_frame;
 mod not_tracked;
 mod other_constant;
-mod other_offset;
 mod parameter_in_loop;
-mod partly_used;
 mod place;
 mod register_reused;
 mod step_ahead;
@@ -30,7 +28,7 @@ mod stepped_before;
 mod stored_over;
 mod written_inlined;
 
-pub(super) use case::{Before, Case, Compiler, Description, Shared, SourceSide};
+pub(super) use case::{Before, Case, Description, Shared, SourceSide};
 pub(super) use copies::doubt_copies;
 pub(super) use place::covers;
 
@@ -40,16 +38,14 @@ use super::Reason;
 type Rule = fn(&Case<'_>) -> Option<Reason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 14] = [
     not_tracked::doubt,
     at_site::doubt,
     computed::doubt,
     not_in_frame::doubt,
     memory::doubt,
-    partly_used::doubt,
     other_constant::doubt,
     stored_over::doubt,
-    other_offset::doubt,
     stepped_before::doubt,
     assigned_late::doubt,
     parameter_in_loop::doubt,

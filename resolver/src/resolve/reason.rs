@@ -152,12 +152,6 @@ pub enum Reason {
     /// Doubtful: nothing reads the memory after the site. The compiler may have dropped the store
     /// before the marker.
     NeverReadAgain,
-    /// Doubtful: the code uses only some bits of the register, or none. The compiler may have
-    /// computed only these.
-    PartlyUsed {
-        /// The bits that are used.
-        bits: u64,
-    },
     /// Doubtful: an assignment before the marker has its instruction after the site.
     AssignedLate {
         /// The address of the instruction.
@@ -166,12 +160,6 @@ pub enum Reason {
     /// Doubtful: it is described as a constant, and the code also leads here from an instruction
     /// where it is described as another constant or, behind a jump back, in another place.
     OtherConstant {
-        /// The address of that instruction.
-        from: u64,
-    },
-    /// Doubtful: it is in a register of a loop, and the code also leads here from an instruction where
-    /// it is described as that register plus a constant. No instruction changes the register between.
-    OtherOffset {
         /// The address of that instruction.
         from: u64,
     },
@@ -274,12 +262,10 @@ impl Reason {
             Self::Computed => "computed",
             Self::OverwrittenUnread { .. } => "overwritten_unread",
             Self::NeverReadAgain => "never_read_again",
-            Self::PartlyUsed { .. } => "partly_used",
             Self::AssignedLate { .. } => "assigned_late",
             Self::NotInFrame => "not_in_frame",
             Self::ParameterInLoop => "parameter_in_loop",
             Self::OtherConstant { .. } => "other_constant",
-            Self::OtherOffset { .. } => "other_offset",
             Self::StepAhead { .. } => "step_ahead",
             Self::SameInCopy { .. } => "same_in_copy",
             Self::WrittenInlined => "written_inlined",

@@ -10,7 +10,7 @@ use simple_markers_record::ByteOrder;
 
 use super::argument_description::ArgumentDescription;
 use super::arguments::{ArgumentFacts, Arguments, Stop, TypeDetail};
-use super::doubt::{Case, Compiler, doubt};
+use super::doubt::{Case, doubt};
 use super::instructions::{FunctionCode, Instructions};
 use super::interner::{Interner, TextId};
 use super::join::{Pc, RawMarker};
@@ -111,11 +111,10 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let moment = view.map_or(Moment::Last, Moment::View);
         let frame = Frame { pc, function: instance, at_entry, moment };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
-        let result = instance.and_then(|function| self.result_size(function));
         let code = code.as_ref();
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => self.named(declared, &stop),
-            false => self.argument(declared, &stop, (code, result), anchored),
+            false => self.argument(declared, &stop, code, anchored),
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
@@ -150,7 +149,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         &self,
         declared: &DeclaredArgument,
         stop: &Stop<'_>,
-        code: (Option<&FunctionCode<'_>>, Option<u64>),
+        code: Option<&FunctionCode<'_>>,
         anchored: bool,
     ) -> Argument {
         let mut facts = self.arguments.resolve(declared, stop);
@@ -166,12 +165,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
     }
 
     /// Why an argument is doubtful; `None` if it is not, or cannot be read. `code` is that of the function
-    /// that holds the site, with the size of its result.
+    /// that holds the site.
     fn doubt(
         &self,
         facts: &ArgumentFacts,
         stop: &Stop<'_>,
-        (code, result): (Option<&FunctionCode<'_>>, Option<u64>),
+        code: Option<&FunctionCode<'_>>,
         anchored: bool,
     ) -> Option<Reason> {
         let ArgumentFacts { argument, .. } = facts;
@@ -189,7 +188,6 @@ impl<'d, 's> SiteDebug<'d, 's> {
         {
             return None;
         }
-        let is_by_gcc = function.is_some_and(|function| self.debug.is_by_gcc(function));
         let (place, variable) = (facts.place.as_ref()?, facts.variable);
         let description = ArgumentDescription { arguments: &self.arguments, stop, place, variable, code };
         doubt(&Case {
@@ -198,27 +196,17 @@ impl<'d, 's> SiteDebug<'d, 's> {
             pc: stop.frame.pc,
             code,
             description: &description,
-            compiler: if is_by_gcc { Compiler::Gcc } else { Compiler::Llvm },
+            compiler: function.and_then(|function| self.debug.compiler(function)),
             // An anchor is an instruction between the changes before the marker and those after it.
             change: facts.change.filter(|_| !anchored),
-            is_folded: facts.is_folded,
             is_ours: facts.is_extracted || argument.text.trim_start().starts_with('&'),
             is_parameter: facts.variable.is_some_and(|variable| self.debug.is_parameter(variable)),
             is_inlined: stop.scope.is_some_and(|scope| scope.frames.len() > 1),
             object: facts.object,
             is_behind: facts.is_behind,
             way: &facts.way,
-            result,
             block: OnceCell::new(),
         })
-    }
-
-    /// The size of a function's result in bytes; `None` if the debug information does not say.
-    fn result_size(&self, function: Die) -> Option<u64> {
-        match self.debug.type_of(function).ok()? {
-            Some(of) => self.debug.type_size(of).ok()?,
-            None => Some(0),
-        }
     }
 
     /// Where a lost argument was last described before a site, and what ended that.

@@ -1,6 +1,6 @@
 //! Counts what was compared, for people and for machines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
@@ -188,19 +188,22 @@ impl Watched {
 }
 
 /// How often doubtful values were wrong: a line `places COMPILER REASON VALUES WRONG` for each compiler
-/// and reason.
+/// and reason, and the programs with wrong ones.
 #[must_use]
 pub fn rates(all: &[Watched]) -> Vec<String> {
-    let mut counts: BTreeMap<(String, String), Count> = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, String), (Count, BTreeSet<&str>)> = BTreeMap::new();
     for watched in all {
         for (reason, count) in watched.doubtful().into_iter().filter(|(_, count)| count.values > 0) {
-            let sum = counts.entry((watched.compiler.clone(), reason)).or_default();
+            let (sum, shown_by) = counts.entry((&watched.compiler, reason)).or_default();
             sum.values += count.values;
             sum.wrong += count.wrong;
+            shown_by.extend((count.wrong > 0).then_some(&*watched.program));
         }
     }
-    let line = |((compiler, reason), count): ((String, String), Count)| {
-        format!("places {compiler} {reason} {} {}", count.values, count.wrong)
+    let line = |((compiler, reason), (count, shown_by)): ((&str, String), (Count, BTreeSet<&str>))| {
+        let shown_by = Vec::from_iter(shown_by).join(", ");
+        let line = format!("places {compiler} {reason} {} {} {shown_by}", count.values, count.wrong);
+        line.trim_end().to_owned()
     };
     counts.into_iter().map(line).collect()
 }

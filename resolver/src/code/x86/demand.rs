@@ -1,8 +1,8 @@
 //! Which bits of registers an instruction uses.
 
-use iced_x86::{Instruction as Iced, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, RflagsBits};
+use iced_x86::{Instruction as Iced, InstructionInfo, Mnemonic, OpKind, Register};
 
-use super::super::data_flow::{DataFlow, Gpr, How, Use};
+use super::super::data_flow::{DataFlow, How, Use};
 use super::data_flow::{gpr, is_read};
 
 /// The lower bits of a value with so many bytes.
@@ -22,16 +22,6 @@ fn bits(register: Register) -> u64 {
 
 /// Adds what an instruction uses.
 pub(super) fn add(flow: &mut DataFlow, iced: &Iced, info: &InstructionInfo) {
-    flow.sets_flags = iced.rflags_modified() & RflagsBits::ZF != 0;
-    flow.reads_flags = iced.rflags_read() != 0;
-    for used in info.used_registers() {
-        let is_whole = used.register().is_gpr64() || used.register().is_gpr32();
-        if let (true, OpAccess::Write | OpAccess::ReadWrite, Some(register)) =
-            (is_whole, used.access(), gpr(used.register()))
-        {
-            flow.overwrites |= 1 << register;
-        }
-    }
     if let Some(uses) = operands(iced) {
         flow.uses = uses;
         // The registers of an address are used with all bits.
@@ -60,9 +50,9 @@ fn operands(iced: &Iced) -> Option<Vec<Use>> {
     let constant = (iced.op_count() > 1).then(|| immediate(iced, iced.op_count() - 1)).flatten();
     let mine = bits(first);
     let using = |register: Register, bits: u64, how: How| gpr(register).map(|register| Use { register, bits, how });
-    let both = |how: fn(Gpr) -> How, mask: u64| {
-        let second = second.and_then(|second| using(second, bits(second), how(to)));
-        using(first, mine & mask, how(to)).into_iter().chain(second).collect()
+    let both = |how: How, mask: u64| {
+        let second = second.and_then(|second| using(second, bits(second), how));
+        using(first, mine & mask, how).into_iter().chain(second).collect()
     };
     Some(match iced.mnemonic() {
         Mnemonic::Xor | Mnemonic::Sub if second == Some(first) => Vec::new(),
@@ -72,40 +62,15 @@ fn operands(iced: &Iced) -> Option<Vec<Use>> {
         Mnemonic::Movsx | Mnemonic::Movsxd => {
             second.and_then(|second| using(second, bits(second), How::Signed(to))).into_iter().collect()
         }
-        Mnemonic::And => both(How::Same, constant.unwrap_or(u64::MAX)),
-        Mnemonic::Or => both(How::Same, !constant.unwrap_or(0)),
+        Mnemonic::And => both(How::Same(to), constant.unwrap_or(u64::MAX)),
+        Mnemonic::Or => both(How::Same(to), !constant.unwrap_or(0)),
         Mnemonic::Xor | Mnemonic::Not | Mnemonic::Cmova | Mnemonic::Cmovae | Mnemonic::Cmovb | Mnemonic::Cmovbe => {
-            both(How::Same, u64::MAX)
+            both(How::Same(to), u64::MAX)
         }
         Mnemonic::Cmove | Mnemonic::Cmovne | Mnemonic::Cmovg | Mnemonic::Cmovge | Mnemonic::Cmovl => {
-            both(How::Same, u64::MAX)
+            both(How::Same(to), u64::MAX)
         }
-        Mnemonic::Cmovle | Mnemonic::Cmovs | Mnemonic::Cmovns => both(How::Same, u64::MAX),
-        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec | Mnemonic::Neg => both(How::Lower, u64::MAX),
-        Mnemonic::Imul if iced.op_count() == 2 => both(How::Lower, u64::MAX),
-        Mnemonic::Imul if iced.op_count() == 3 => {
-            second.and_then(|second| using(second, mine, How::Lower(to))).into_iter().collect()
-        }
-        Mnemonic::Lea => {
-            let registers = [iced.memory_base(), iced.memory_index()].into_iter();
-            return Some(registers.filter_map(|register| using(register, mine, How::Lower(to))).collect());
-        }
-        Mnemonic::Shl | Mnemonic::Sal | Mnemonic::Shr | Mnemonic::Sar => {
-            let by = u8::try_from(constant? & if first.is_gpr64() { 63 } else { 31 }).ok()?;
-            let shifted = match iced.mnemonic() {
-                Mnemonic::Shr | Mnemonic::Sar => How::FromLeft(to, by),
-                _ => How::FromRight(to, by),
-            };
-            let sign = (iced.mnemonic() == Mnemonic::Sar)
-                .then(|| using(first, mine & !(mine >> 1), How::Signed(to)))
-                .flatten();
-            using(first, mine, shifted).into_iter().chain(sign).collect()
-        }
-        Mnemonic::Test => {
-            let mask = constant.unwrap_or(u64::MAX);
-            let second = second.and_then(|second| using(second, bits(second), How::Always));
-            using(first, mine & mask, How::Always).into_iter().chain(second).collect()
-        }
+        Mnemonic::Cmovle | Mnemonic::Cmovs | Mnemonic::Cmovns => both(How::Same(to), u64::MAX),
         _ => return None,
     })
 }

@@ -31,8 +31,6 @@ pub(super) struct StackMachine<'r, 'i, 's> {
     complete: Option<Source>,
     /// The nodes of all pieces together.
     weight: u32,
-    /// Whether an operation other than a mask had only constants, or changed nothing.
-    is_folded: bool,
 }
 
 /// An operation. gimli does not parse the pieces, see [`read`].
@@ -44,15 +42,7 @@ enum Read<'s> {
 impl<'r, 'i, 's> StackMachine<'r, 'i, 's> {
     pub(super) fn new(evaluator: &'r Evaluator<'i, 's>) -> Self {
         let address_size = evaluator.info.units.sections.address_size();
-        Self {
-            evaluator,
-            address_size,
-            stack: Vec::new(),
-            pieces: Vec::new(),
-            complete: None,
-            weight: 0,
-            is_folded: false,
-        }
+        Self { evaluator, address_size, stack: Vec::new(), pieces: Vec::new(), complete: None, weight: 0 }
     }
 }
 
@@ -106,12 +96,6 @@ impl<'s> StackMachine<'_, '_, 's> {
         Ok(Some(Location::whole(source)))
     }
 
-    /// Whether the location is one value, and an operation of it other than a mask had only constants, or
-    /// changed nothing. It is no part of the value.
-    pub(super) fn is_folded(&self) -> bool {
-        self.is_folded && matches!(self.complete, Some(Source::Value(_))) && self.pieces.is_empty()
-    }
-
     /// The value on top of the stack.
     pub(super) fn value(self) -> Result<Expr, Refusal> {
         match self {
@@ -160,16 +144,11 @@ impl<'s> StackMachine<'_, '_, 's> {
     ) -> Result<(), Refusal> {
         if let Some(operation) = unary(&operation) {
             let of = self.pop()?;
-            self.is_folded |= is_constant(&of);
             return self.push(Expr::unary(operation, &of, self.address_size));
         }
         if let Some(operation) = binary(&operation) {
             let (b, a) = (self.pop()?, self.pop()?);
-            let result = built(Expr::binary(operation, &a, &b, self.address_size))?;
-            // A mask converts.
-            self.is_folded |= operation != Binary::And && (is_constant(&result) || result == a || result == b);
-            self.stack.push(result);
-            return Ok(());
+            return self.push(Expr::binary(operation, &a, &b, self.address_size));
         }
         match operation {
             Operation::UnsignedConstant { value } => self.constant(value),
@@ -479,10 +458,6 @@ fn built(value: Result<Expr, Unbuildable>) -> Result<Expr, Refusal> {
 
 fn types(name: gimli::DwOp) -> Refusal {
     Unsupported::FloatOperand { operation: name.into() }.into()
-}
-
-fn is_constant(value: &Expr) -> bool {
-    matches!(value.node(), Node::Constant(_))
 }
 
 fn empty() -> Refusal {

@@ -452,28 +452,3 @@ fn arbitrary_bytes_are_taken_or_refused() {
     }
     assert!(taken > 100, "{taken}");
 }
-
-#[test]
-fn operations_that_are_no_part_of_the_value_are_noted() {
-    let is_folded = |expression: &[u8]| {
-        let mut build = DwarfBuilder::new(4);
-        let function = build.function(&[0x56]);
-        let variable = build.variable(function, expression);
-        with(build, |info, die| match info.variable(die(variable), &frame(die(function), 0)) {
-            Ok(Described::At { is_folded, .. }) => is_folded,
-            other => panic!("{other:?}"),
-        })
-    };
-    // 0 << 32, 0 + %rsi and -5.
-    assert!(is_folded(&[0x30, 0x08, 32, 0x24, 0x9f]));
-    assert!(is_folded(&[0x30, 0x74, 0, 0x22, 0x9f]));
-    assert!(is_folded(&[0x35, 0x1f, 0x9f]));
-    // 5, 5 & 0xff, %rsi * 3 and %rsi + 4 - 4.
-    assert!(!is_folded(&[0x35, 0x9f]));
-    assert!(!is_folded(&[0x35, 0x08, 0xff, 0x1a, 0x9f]));
-    assert!(!is_folded(&[0x74, 0, 0x33, 0x1e, 0x9f]));
-    assert!(!is_folded(&[0x74, 4, 0x34, 0x1c, 0x9f]));
-    // The address 1 + 5, and pieces of which one is 0 << 32.
-    assert!(!is_folded(&[0x31, 0x35, 0x22]));
-    assert!(!is_folded(&[0x30, 0x08, 32, 0x24, 0x9f, 0x93, 4, 0x55, 0x93, 4]));
-}

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::place::register;
 use crate::address::Vaddr;
-use crate::code::{Block, Made};
+use crate::code::Block;
 use crate::dwarf::Change;
-use crate::location::{Expr, Location, Register};
+use crate::location::{Expr, Location};
+use crate::rates::Compiler;
 use crate::resolve::Argument;
 use crate::resolve::arguments::FollowedPointer;
 use crate::resolve::instructions::FunctionCode;
@@ -23,12 +24,11 @@ pub(in crate::resolve) struct Case<'c> {
     pub(in crate::resolve) code: Option<&'c FunctionCode<'c>>,
     /// What the debug information says of the argument elsewhere.
     pub(in crate::resolve) description: &'c dyn Description,
-    pub(in crate::resolve) compiler: Compiler,
+    /// The compiler of that function; `None` if it is none of those whose values were measured. Rules take
+    /// it for LLVM.
+    pub(in crate::resolve) compiler: Option<Compiler>,
     /// How the location of its variable changes at the site; `None` if it does not.
     pub(in crate::resolve) change: Option<Change>,
-    /// Whether the debug information computes the value with an operation that is no part of the
-    /// location, because it had only constants, or changed nothing.
-    pub(in crate::resolve) is_folded: bool,
     /// Whether the argument is the address of a place or a bit-field. We compute these, not the
     /// compiler.
     pub(in crate::resolve) is_ours: bool,
@@ -43,18 +43,8 @@ pub(in crate::resolve) struct Case<'c> {
     pub(in crate::resolve) is_behind: bool,
     /// The pointers in memory that the argument follows.
     pub(in crate::resolve) way: &'c [FollowedPointer],
-    /// The size of the result of the function that holds the site, in bytes; `None` if that is not known.
-    pub(in crate::resolve) result: Option<u64>,
     /// The block of the site, once it was asked for.
     pub(in crate::resolve) block: OnceCell<Option<Block>>,
-}
-
-/// Whose descriptions have which mistakes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::resolve) enum Compiler {
-    Gcc,
-    /// clang and rustc. Other compilers are taken for one of these.
-    Llvm,
 }
 
 /// What the debug information says of an argument, and of the code around its site.
@@ -125,16 +115,19 @@ pub(in crate::resolve) enum SourceSide {
     Neither,
 }
 
-/// The register that holds an argument, with its number and its mask in those of `code`.
+/// The register that holds an argument: its number and its mask in those of `code`.
 pub(super) struct Held {
-    pub(super) register: Register,
     pub(super) number: u32,
     pub(super) mask: u64,
 }
 
 impl Case<'_> {
     pub(super) fn is_by_gcc(&self) -> bool {
-        self.compiler == Compiler::Gcc
+        self.compiler == Some(Compiler::Gcc)
+    }
+
+    pub(super) fn is_by_rustc(&self) -> bool {
+        self.compiler == Some(Compiler::Rustc)
     }
 
     /// The addresses where the location at the site holds; `None` if it holds in all of the scope.
@@ -149,9 +142,8 @@ impl Case<'_> {
 
     /// The general-purpose register that holds the argument, converted or not.
     pub(super) fn held(&self) -> Option<Held> {
-        let register = register(self.location)?;
-        let number = self.code?.register_bit(register)?;
-        Some(Held { register, number, mask: 1u64.checked_shl(number)? })
+        let number = self.code?.register_bit(register(self.location)?)?;
+        Some(Held { number, mask: 1u64.checked_shl(number)? })
     }
 
     /// The instructions that run exactly when the site is passed; `None` if they, or the lines around the
@@ -162,8 +154,8 @@ impl Case<'_> {
     }
 
     /// What made the value of a register at the site; `None` if that is not known.
-    pub(super) fn made(&self, number: u32) -> Option<Made> {
-        self.code?.made(self.pc, number, self.argument.size?, self.result)
+    pub(super) fn made(&self, number: u32) -> Option<Vec<Vaddr>> {
+        self.code?.made(self.pc, number, self.argument.size?)
     }
 
     /// The first instruction from the site on, in its block, that writes a register: its address, and that

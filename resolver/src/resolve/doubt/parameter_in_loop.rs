@@ -7,8 +7,9 @@
 //! The trace: instructions with later lines give the parameter its value, and one of them is in the block of
 //! the site; or it is a constant everywhere in its function.
 //!
-//! Smallest cases: `computed:tail`, `stale:recursive`, `left:counted`. In generated programs (seeds 7100 to
-//! 7102) 350 of 3,100 values are wrong, all by clang.
+//! Smallest cases: `computed:tail`, `stale:counted`, `left:reached`. In generated programs (seeds 9320 to 9323,
+//! 9400 and 9401) 1,806 of 5,923 values by clang are wrong, and 1,044 of 3,656 by gcc. Of rustc's values that
+//! look alike, none of 990 was.
 
 use super::place::is_constant;
 use super::{Case, Reason, SourceSide};
@@ -17,7 +18,7 @@ use crate::address::Vaddr;
 /// Whether the value may be that of another call.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
     let (code, block) = (case.code?, case.block()?);
-    if !case.is_parameter {
+    if !case.is_parameter || case.is_by_rustc() {
         return None;
     }
     if is_constant(case.location) {
@@ -39,7 +40,7 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
     };
     if (leaves || is_written_before()) && holds_from_loop(case) && code.is_in_loop(case.pc) {
         let made = case.made(held.number)?;
-        return made.by.iter().any(|at| is_own(*at)).then_some(Reason::ParameterInLoop);
+        return made.iter().any(|at| is_own(*at)).then_some(Reason::ParameterInLoop);
     }
     None
 }

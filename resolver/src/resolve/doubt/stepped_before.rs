@@ -5,6 +5,8 @@
 //!
 //! The trace: the instruction has a later line than the marker. Only parameters are doubted: a local
 //! variable gets its first value in this way.
+//!
+//! No smallest case shows it, and what it refuses is counted as `begins_here` (`at_site.rs`), not apart.
 
 use super::{Case, Reason, SourceSide};
 use crate::address::Vaddr;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::function::Decoded;
 use crate::address::Vaddr;
 use crate::code::{
-    Block, CallEffect, Cfg, ExactReason, InstructionSet, Made, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values,
+    Block, CallEffect, Cfg, ExactReason, InstructionSet, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values,
 };
 use crate::location::Register;
 use crate::ranges::Region;
@@ -87,9 +87,8 @@ impl FunctionCode<'_> {
     }
 
     /// What made the value of `size` bytes that a register has at an address; `None` if that is not known.
-    /// `result` is the size of the function's result, if that is known.
-    pub(in crate::resolve) fn made(&self, pc: Vaddr, register: u32, size: u64, result: Option<u64>) -> Option<Made> {
-        self.values()?.made(self.cfg(), pc, register, size, result)
+    pub(in crate::resolve) fn made(&self, pc: Vaddr, register: u32, size: u64) -> Option<Vec<Vaddr>> {
+        self.values()?.made(self.cfg(), pc, register, size)
     }
 
     /// An instruction that stores another value over the copy in the frame of a register of `size`
