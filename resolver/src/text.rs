@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 /// Converts `bytes` to text. Each byte that is not valid UTF-8 becomes `\xNN`.
 #[must_use]
 pub fn from_bytes(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

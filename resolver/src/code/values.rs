@@ -278,7 +278,8 @@ impl Values {
         let clobbered = cfg.set.clobbered_by_calls() | 0x0f00;
         let (arguments, parameters) = (cfg.set.argument_registers(), cfg.set.first_parameters());
         let machine = Machine { stack_pointer, clobbered, arguments, parameters };
-        let mut values = Self { flows, heads: HashMap::new(), hidden, machine };
+        let heads = HashMap::with_capacity(cfg.edges.len().saturating_add(1));
+        let mut values = Self { flows, heads, hidden, machine };
         values.follow(cfg)?;
         Some(values)
     }

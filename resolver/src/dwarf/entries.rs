@@ -184,45 +184,46 @@ impl<'s> Units<'s> {
         Ok(matches!(self.attribute(die, name)?, Some((_, AttributeValue::Flag(true)))))
     }
 
-    /// The address ranges of an entry, including empty ones, which LLVM writes when it does not
-    /// know that they are empty. Ranges of code that the linker dropped are left out.
+    /// The address ranges of an entry.
     pub(super) fn entry_ranges(
         &self,
         dwarf: &gimli::Dwarf<Reader<'s>>,
         unit: &Unit<'s>,
         entry: &Entry<'_, '_, 's>,
     ) -> Result<Vec<Range<u64>>, gimli::Error> {
-        let size = unit.encoding().address_size;
-        let dropped = |address: u64| is_dropped(address, size);
-        let (mut low, mut high, mut length, mut list) = (None, None, None, None);
-        let mut attributes = entry.attrs();
+        let (mut addresses, mut attributes) = (AddressAttributes::default(), entry.attrs());
         while let Some(attribute) = attributes.next()? {
-            match (attribute.name(), attribute.value()) {
-                (dw::DW_AT_low_pc, value) => low = tables::attribute_address(dwarf, unit, value)?,
-                (dw::DW_AT_high_pc, AttributeValue::Udata(value)) => length = Some(value),
-                (dw::DW_AT_high_pc, value) => high = tables::attribute_address(dwarf, unit, value)?,
-                (dw::DW_AT_ranges, AttributeValue::DebugRngListsIndex(index)) => {
-                    let lists = *dwarf.ranges.debug_rnglists().reader();
-                    let offset = tables::list_offset(lists, unit, unit.rnglists_base.0, index.0)?;
-                    list = Some(gimli::RangeListsOffset(offset));
-                }
-                (dw::DW_AT_ranges, value) => list = dwarf.attr_ranges_offset(unit, value)?,
-                _ => {}
-            }
+            addresses.add(dwarf, unit, &attribute)?;
         }
         let mut ranges = Vec::new();
+        self.add_ranges(dwarf, unit, addresses, &mut ranges)?;
+        Ok(ranges)
+    }
+
+    /// Adds the address ranges of an entry, including empty ones, which LLVM writes when it does not
+    /// know that they are empty. Ranges of code that the linker dropped are left out.
+    pub(super) fn add_ranges(
+        &self,
+        dwarf: &gimli::Dwarf<Reader<'s>>,
+        unit: &Unit<'s>,
+        addresses: AddressAttributes,
+        ranges: &mut Vec<Range<u64>>,
+    ) -> Result<(), gimli::Error> {
+        let size = unit.encoding().address_size;
+        let dropped = |address: u64| is_dropped(address, size);
         let mut push = |start: u64, end: u64| {
             if start <= end && !dropped(start) {
                 ranges.push(start..end);
             }
         };
+        let AddressAttributes { low, high, length, list } = addresses;
         let Some(list) = list else {
             if let Some((low, high)) =
                 low.and_then(|low| Some((low, high.or(length.and_then(|length| low.checked_add(length)))?)))
             {
                 push(low, high);
             }
-            return Ok(ranges);
+            return Ok(());
         };
         let mut base = unit.low_pc;
         let address = |index| tables::address(dwarf, unit, index);
@@ -250,7 +251,7 @@ impl<'s> Units<'s> {
                 RawRngListEntry::StartLength { begin, length } => push(begin, begin.saturating_add(length)),
             }
         }
-        Ok(ranges)
+        Ok(())
     }
 
     /// The direct children of an entry, in order, with their tags.
@@ -292,6 +293,48 @@ impl<'s> Units<'s> {
             }
         }
         Ok(children)
+    }
+}
+
+/// The attributes of an entry that say which addresses it has (DWARF 5, 2.17).
+#[derive(Clone, Copy, Default)]
+pub(super) struct AddressAttributes {
+    low: Option<u64>,
+    high: Option<u64>,
+    length: Option<u64>,
+    list: Option<gimli::RangeListsOffset>,
+}
+
+impl AddressAttributes {
+    /// Whether an entry with these attributes has addresses.
+    pub(super) fn are_in(attributes: &[gimli::AttributeSpecification]) -> bool {
+        attributes.iter().any(|attribute| matches!(attribute.name(), dw::DW_AT_low_pc | dw::DW_AT_ranges))
+    }
+
+    /// Adds an attribute, if it is one of these.
+    pub(super) fn add<'s>(
+        &mut self,
+        dwarf: &gimli::Dwarf<Reader<'s>>,
+        unit: &Unit<'s>,
+        attribute: &gimli::Attribute<Reader<'s>>,
+    ) -> gimli::Result<()> {
+        match attribute.name() {
+            dw::DW_AT_low_pc => self.low = tables::attribute_address(dwarf, unit, attribute.value())?,
+            dw::DW_AT_high_pc => match attribute.value() {
+                AttributeValue::Udata(value) => self.length = Some(value),
+                value => self.high = tables::attribute_address(dwarf, unit, value)?,
+            },
+            dw::DW_AT_ranges => match attribute.value() {
+                AttributeValue::DebugRngListsIndex(index) => {
+                    let lists = *dwarf.ranges.debug_rnglists().reader();
+                    let offset = tables::list_offset(lists, unit, unit.rnglists_base.0, index.0)?;
+                    self.list = Some(gimli::RangeListsOffset(offset));
+                }
+                value => self.list = dwarf.attr_ranges_offset(unit, value)?,
+            },
+            _ => {}
+        }
+        Ok(())
     }
 }
 

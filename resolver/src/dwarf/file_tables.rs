@@ -88,7 +88,7 @@ impl Lines<'_> {
             let directory = if is_own { None } else { file.directory(header).and_then(string) };
             let join = |base: &str, name: &str| match name.starts_with('/') {
                 true => name.to_owned(),
-                false => format!("{base}/{name}"),
+                false => [base, "/", name].concat(),
             };
             let path = name.map(|mut path| {
                 if let Some(directory) = directory.filter(|directory| !directory.is_empty()) {

@@ -47,13 +47,19 @@ impl SourcePath {
         self.text.starts_with('/')
     }
 
+    /// Whether the last components are equal: only then the names agree.
+    pub(super) fn has_last_of(&self, other: &Self) -> bool {
+        let last = other.last();
+        let before = self.text.strip_suffix(last).filter(|_| !last.is_empty());
+        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    }
+
     /// How well the names agree; `None` if their last components differ.
     pub(crate) fn agreement(&self, other: &Self) -> Option<Agreement> {
         if self.text == other.text && self.is_absolute() {
             return Some(Agreement::Same);
         }
-        let last = other.last();
-        if last.is_empty() || !self.text.ends_with(last) || self.last() != last {
+        if !self.has_last_of(other) {
             return None;
         }
         fn parts(path: &SourcePath) -> impl Iterator<Item = &str> {

@@ -138,6 +138,24 @@ struct OfFile {
     declared: OnceLock<Arc<[Declared]>>,
 }
 
+/// What is known of some nodes of a unit; made when it is asked for.
+#[derive(Debug)]
+struct Cells<T>(Box<[(usize, OnceLock<T>)]>);
+
+impl<T> Cells<T> {
+    /// Empty cells of nodes, which ascend.
+    fn new(nodes: impl Iterator<Item = usize>) -> Self {
+        let mut cells: Vec<_> = nodes.map(|node| (node, OnceLock::new())).collect();
+        cells.dedup_by_key(|(node, _)| *node);
+        Self(cells.into())
+    }
+
+    fn get(&self, node: usize) -> Option<&OnceLock<T>> {
+        let index = self.0.binary_search_by_key(&node, |(node, _)| *node).ok()?;
+        self.0.get(index).map(|(_, cell)| cell)
+    }
+}
+
 /// The index of a unit.
 #[derive(Debug)]
 pub(super) struct Functions {
@@ -146,12 +164,12 @@ pub(super) struct Functions {
     /// The offsets of the variables; those of one node are next to each other.
     variables: Vec<usize>,
     /// The variables of each node that has some; made when they are asked for.
-    described: HashMap<usize, OnceLock<Arc<[Variable]>>>,
+    described: Cells<Arc<[Variable]>>,
     /// The blocks without an address, ascending. In strict DWARF 2, GCC writes a block of several
     /// ranges like this.
     bare: Vec<usize>,
     spans: Vec<Span>,
-    inside: HashMap<usize, OnceLock<Inside>>,
+    inside: Cells<Inside>,
     declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
     by_origin: OnceLock<HashMap<Die, Arc<[usize]>>>,
     /// The instances whose code the linker dropped, by abstract entry; `line_absence` fills it.
@@ -340,7 +358,7 @@ impl<'s> FunctionIndex<'s> {
     }
 
     fn inside_of<'f>(&self, functions: &'f Functions, function: usize) -> Result<Option<&'f Inside>, Error> {
-        let Some(cell) = functions.inside.get(&function) else { return Ok(None) };
+        let Some(cell) = functions.inside.get(function) else { return Ok(None) };
         if let Some(inside) = cell.get() {
             return Ok(Some(inside));
         }
@@ -379,7 +397,7 @@ impl<'s> FunctionIndex<'s> {
     pub(super) fn variables(&self, unit: usize, node: usize) -> Result<Arc<[Variable]>, Error> {
         let functions = self.of_unit(unit)?;
         let (Some(cell), Some(range)) =
-            (functions.described.get(&node), functions.node(node).map(|node| node.variables.clone()))
+            (functions.described.get(node), functions.node(node).map(|node| node.variables.clone()))
         else {
             return Ok(Arc::from([]));
         };

@@ -205,7 +205,7 @@ impl DebugInfo<'_> {
         let rows = self.rows(unit)?;
         let Some(row) = rows.at(address.0).filter(|row| row.line != 0) else { return Ok(CodeAtLabel::Behind) };
         let files = self.lines.unit_files(unit)?;
-        if files.get(row.file()).is_none_or(|of_row| of_row.agreement(file).is_none()) {
+        if files.get(row.file()).is_none_or(|of_row| !of_row.has_last_of(file)) {
             return Ok(CodeAtLabel::Behind);
         }
         if row.line > *line {

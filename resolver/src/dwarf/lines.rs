@@ -61,10 +61,13 @@ impl Rows {
         rows.sort_by_key(|row| (row.address, !row.ends));
         rows.shrink_to_fit();
         let with_line = (0..).zip(&rows).filter(|(_, row)| !row.ends && row.line != 0);
-        // The keys are next to the indices, because looking each up again takes most of the time.
-        let mut by_line: Vec<(u32, u32, u32)> = with_line.map(|(index, row)| (row.file, row.line, index)).collect();
+        // The keys are next to the indices, because looking each up again takes most of the time. One
+        // number is compared faster than three.
+        let key =
+            |(index, row): (u32, &Row)| u128::from(row.file) << 64 | u128::from(row.line) << 32 | u128::from(index);
+        let mut by_line: Vec<u128> = with_line.map(key).collect();
         by_line.sort_unstable();
-        let by_line = by_line.iter().map(|&(_, _, index)| index).collect();
+        let by_line = by_line.iter().map(|&key| key as u32).collect();
         Self { rows, by_line }
     }
 
@@ -239,8 +242,7 @@ impl Lines<'_> {
         let files = self.unit_files(unit)?;
         let first = rows.rows.partition_point(|row| row.address < address.0);
         let here = rows.rows.get(first..).unwrap_or_default().iter().take_while(|row| row.address == address.0);
-        let is_it =
-            |row: &Row| row.line == line && files.get(row.file()).is_some_and(|found| found.agreement(file).is_some());
+        let is_it = |row: &Row| row.line == line && files.get(row.file()).is_some_and(|found| found.has_last_of(file));
         let mut last = None;
         let mut is_over = false;
         for row in here.filter(|row| !row.ends) {

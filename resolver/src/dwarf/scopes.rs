@@ -149,7 +149,7 @@ impl<'s> Scopes<'s> {
 
 /// Whether a file may be the one that a marker names.
 pub(super) fn is_file(file: &SourcePath, name: &SourcePath) -> bool {
-    file.agreement(name).is_some()
+    file.has_last_of(name)
 }
 
 #[cfg(test)]

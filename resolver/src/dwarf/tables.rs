@@ -43,8 +43,9 @@ impl<'s> Units<'s> {
 
     /// The line program of a unit; `None` if it has none.
     pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
-        let alone = self.unit_alone(index);
-        Ok(alone
+        let unit = self.own_unit(index)?;
+        let with_program = self.parse_with(self.own_dwarf(index)?, unit.header, Arc::clone(&unit.abbreviations));
+        Ok(with_program
             .map_err(|problem| Error::dwarf(None, DwarfProblem::Unit { unit: index, problem: problem.into() }))?
             .line_program)
     }

@@ -3,17 +3,17 @@
 //! `UnitPass` reads the entries and passes over those that hold no scope. `ScopeTree` puts the
 //! scopes and variables that it is given in order.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use gimli::{Abbreviation, DwTag, UnitOffset, constants as dw};
+use gimli::{Abbreviation, DwTag, constants as dw};
 
+use super::super::entries::AddressAttributes;
 use super::super::entry_walk::{EntryWalk, Step};
 use super::super::sections::Reader;
 use super::super::unit::{Die, is_c};
 use super::super::units::Units;
-use super::{Functions, Kind, Node, Span, narrow, slice};
+use super::{Cells, Functions, Kind, Node, Span, narrow, slice};
 use crate::error::{DwarfProblem, Error};
 
 /// Makes the index of a unit.
@@ -61,13 +61,19 @@ impl<'a, 's> UnitPass<'a, 's> {
     fn run(mut self) -> Result<ScopeTree, Error> {
         while let Some(Step { die, depth, abbreviation }) = self.walk.next()? {
             self.tree.close(depth);
-            let has_scopes_below = self.enter(abbreviation, depth)?;
-            match Kind::of(abbreviation.tag()) {
+            let (kind, first) = (Kind::of(abbreviation.tag()), self.tree.ranges.len());
+            let has_scopes_below = match kind {
+                Some(kind) if kind.is_instance() || kind == Kind::Block => {
+                    self.add_ranges(die, abbreviation)?;
+                    abbreviation.has_children()
+                }
+                _ => self.enter(abbreviation, depth)?,
+            };
+            match kind {
                 Some(Kind::Type) if self.passes_types => {}
                 Some(kind) => {
-                    let ranges = self.ranges(kind, die)?;
                     let opens_at = has_scopes_below.then_some(depth);
-                    let added = self.tree.add_scope(kind, die.offset, ranges, opens_at);
+                    let added = self.tree.add_scope(kind, die.offset, first, opens_at);
                     added.ok_or_else(|| too_many(self.units, self.index))?;
                 }
                 None => self.tree.add_other(abbreviation.tag(), die.offset),
@@ -111,14 +117,20 @@ impl<'a, 's> UnitPass<'a, 's> {
         Ok(())
     }
 
-    /// The addresses of a scope; none for a kind of scope that has no code.
-    fn ranges(&self, kind: Kind, die: Die) -> Result<Vec<Range<u64>>, Error> {
-        if !kind.is_instance() && kind != Kind::Block {
-            return Ok(Vec::new());
+    /// Reads past the attributes of a scope that may have code, and adds its addresses.
+    fn add_ranges(&mut self, die: Die, abbreviation: &Abbreviation) -> Result<(), Error> {
+        let attributes = abbreviation.attributes();
+        if !AddressAttributes::are_in(attributes) {
+            let skipped = self.walk.entries.skip_attributes(attributes);
+            return skipped.map_err(|error| self.walk.error(error));
         }
-        let (unit, offset) = (self.walk.unit, UnitOffset(die.offset));
-        let ranges = unit.entry(offset).and_then(|entry| self.units.entry_ranges(self.dwarf, unit, &entry));
-        ranges.map_err(|error| self.units.error(die, error))
+        let (mut addresses, unit) = (AddressAttributes::default(), self.walk.unit);
+        for attribute in attributes {
+            let read = self.walk.entries.read_attribute(*attribute).map_err(|error| self.walk.error(error))?;
+            addresses.add(self.dwarf, unit, &read).map_err(|error| self.units.error(die, error))?;
+        }
+        let added = self.units.add_ranges(self.dwarf, unit, addresses, &mut self.tree.ranges);
+        added.map_err(|error| self.units.error(die, error))
     }
 }
 
@@ -151,16 +163,15 @@ impl ScopeTree {
         self.open.last().map(|&(_, node)| node)
     }
 
-    /// Adds a scope. The next scopes are in it as long as they are deeper than `opens_at`; `None`
-    /// if there is nothing in it. Returns `None` if there are more ranges than a node can number.
-    fn add_scope(&mut self, kind: Kind, offset: usize, ranges: Vec<Range<u64>>, opens_at: Option<isize>) -> Option<()> {
+    /// Adds a scope, whose ranges were added from `first` on. The next scopes are in it as long as they
+    /// are deeper than `opens_at`; `None` if there is nothing in it. Returns `None` if there are more
+    /// ranges than a node can number.
+    fn add_scope(&mut self, kind: Kind, offset: usize, first: usize, opens_at: Option<isize>) -> Option<()> {
         let (index, parent) = (self.nodes.len(), self.innermost());
         let instance = match kind {
             Kind::Block => parent.and_then(|parent| self.nodes.get(parent)?.instance),
             _ => kind.is_instance().then_some(index),
         };
-        let first = self.ranges.len();
-        self.ranges.extend(ranges);
         let (ranges, end) = (narrow(first..self.ranges.len())?, index.saturating_add(1));
         self.nodes.push(Node { offset, kind, parent, instance, end, ranges, variables: 0..0 });
         self.open.extend(opens_at.map(|depth| (depth, index)));
@@ -181,12 +192,14 @@ impl ScopeTree {
         self.nodes.shrink_to_fit();
         self.ranges.shrink_to_fit();
         let spans = spans(&self.nodes, &self.ranges);
+        let is_placed = |node: &Node| node.kind == Kind::Function && !node.ranges.is_empty();
+        let functions = (0..).zip(&self.nodes).filter(|(_, node)| is_placed(node)).map(|(index, _)| index);
         let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
         let bare = (0..).zip(&self.nodes).filter(|(_, node)| is_bare(node)).map(|(index, _)| index);
         Some(Functions {
             bare: bare.collect(),
-            described: self.variables.iter().map(|&(node, _)| (node, OnceLock::new())).collect(),
-            inside: spans.iter().map(|span| (span.function, OnceLock::new())).collect::<HashMap<_, _>>(),
+            described: Cells::new(self.variables.iter().map(|&(node, _)| node)),
+            inside: Cells::new(functions),
             variables: self.variables.into_iter().map(|(_, offset)| offset).collect(),
             nodes: self.nodes,
             ranges: self.ranges,
