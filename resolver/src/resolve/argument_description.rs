@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::DeclaredArgument;
 use super::arguments::{Arguments, Stop};
 use super::doubt::{Before, Description, Shared, SourceSide, covers};
+use super::found::STEPS;
 use super::instructions::FunctionCode;
-use super::place::Place;
-use super::site_debug::STEPS;
+use super::path::Path;
 use crate::address::Vaddr;
 use crate::dwarf::{Die, Frame, Moment};
 use crate::location::{Expr, Location};
@@ -17,8 +17,9 @@ use crate::location::{Expr, Location};
 pub(super) struct ArgumentDescription<'a, 'd, 's> {
     pub(super) arguments: &'a Arguments<'d, 's>,
     pub(super) stop: &'a Stop<'a>,
-    /// The argument's text.
-    pub(super) place: &'a Place,
+    pub(super) path: &'a Path,
+    /// The argument's size in bytes, if it is known.
+    pub(super) size: Option<u64>,
     /// Its variable, if it has one.
     pub(super) variable: Option<Die>,
     pub(super) code: Option<&'a FunctionCode<'a>>,
@@ -26,7 +27,7 @@ pub(super) struct ArgumentDescription<'a, 'd, 's> {
 
 impl ArgumentDescription<'_, '_, '_> {
     fn locate(&self, frame: Frame) -> Option<Location> {
-        self.arguments.locate(self.place, &Stop { frame, ..*self.stop })
+        self.arguments.locator.locate(self.path, self.size, &frame)
     }
 
     /// The line of the marker's function.
@@ -60,7 +61,7 @@ impl Description for ArgumentDescription<'_, '_, '_> {
     }
 
     fn text(&self, location: &Location) -> Arc<str> {
-        self.arguments.text(location)
+        self.arguments.locator.text(location)
     }
 
     fn has_lines(&self) -> bool {

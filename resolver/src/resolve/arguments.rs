@@ -10,18 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::printf;
 
-use super::casts::Made;
 use super::names::AddressNames;
+use super::path::{Extent, Locator, Move, Path, judge};
 use super::place::{Place, PlaceError};
+use super::refusal::Refusal;
 use super::{
-    Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, Verdict, conversions,
-    words,
+    Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, conversions, words,
 };
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{Change, DebugInfo, Described, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
-use crate::english;
-use crate::location::{Location, Names, PartError, Source};
+use crate::dwarf::{Change, DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
+use crate::location::{Location, Names as _, Source};
 use crate::types::{Language, Shape, Type};
 
 /// How many pointers are followed in the type of an argument: the text of a `String` is three
@@ -43,8 +42,7 @@ pub(super) enum TypeDetail {
 /// Looks up the arguments of an image.
 pub(super) struct Arguments<'d, 's> {
     pub(super) debug: &'d DebugInfo<'s>,
-    names: AddressNames<'d, 'd>,
-    pub(super) is_big_endian: bool,
+    pub(super) locator: Locator<'d, 's>,
     detail: TypeDetail,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
@@ -61,6 +59,8 @@ pub(super) struct Stop<'a> {
 /// An object on the way through a place.
 pub(super) struct Object {
     pub(super) location: Result<Location, Refusal>,
+    /// The way to it, from the variable on.
+    pub(super) path: Path,
     pub(super) of: Option<TypeRef>,
     /// How many bits of the whole object in memory are before it, and the size of the whole in
     /// bytes; `None` if it is not described.
@@ -78,6 +78,24 @@ pub(super) struct Object {
     pub(super) made: Option<Made>,
 }
 
+/// A type that a cast makes of others.
+#[derive(Clone, Debug)]
+pub(super) enum Made {
+    /// A number of C.
+    Number(Arc<Type>),
+    /// A pointer; `None` to `void`.
+    Pointer(Option<Arc<Target>>),
+}
+
+/// What a pointer of a cast points at.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A type of the debug information.
+    Described(TypeRef),
+    /// Another one.
+    Made(Made),
+}
+
 /// A pointer that a place follows, or a reference.
 pub(super) struct FollowedPointer {
     pub(super) location: Location,
@@ -89,21 +107,12 @@ pub(super) struct FollowedPointer {
     pub(super) is_behind: bool,
 }
 
-/// What the location of the variable of a place says of addresses.
-#[derive(Default)]
-pub(super) struct Extent {
-    ranges: Vec<Range<Vaddr>>,
-    /// How it changes at the site.
-    change: Option<Change>,
-    variable: Option<Die>,
-}
-
 /// What the debug information says of an argument at a site.
 pub(super) struct ArgumentFacts {
     /// The argument with a verdict, before it is doubted.
     pub(super) argument: Argument,
-    /// Its text as a place; `None` if it is none.
-    pub(super) place: Option<Place>,
+    /// The way from its variable to it; `None` if it was refused.
+    pub(super) path: Option<Path>,
     /// How the location of its variable changes at the site.
     pub(super) change: Option<Change>,
     /// Bytes of its object in memory before it, and from it to the end of the object.
@@ -122,6 +131,7 @@ pub(super) struct ArgumentFacts {
 struct Whole {
     of: Arc<Type>,
     location: Result<Location, Refusal>,
+    path: Path,
     object: (u64, u64),
     is_behind: bool,
     way: Vec<FollowedPointer>,
@@ -130,66 +140,16 @@ struct Whole {
     bits: Option<u64>,
 }
 
-/// Why there is no location, and the verdict that follows.
-pub(super) struct Refusal {
-    /// `None` if the debug information describes no variables at all.
-    verdict: Option<Verdict>,
-    reason: Reason,
-}
-
-impl Refusal {
-    fn new(verdict: Verdict, reason: Reason) -> Self {
-        Self { verdict: Some(verdict), reason }
-    }
-
-    fn lines_only() -> Self {
-        Self { verdict: None, reason: Reason::LinesOnly }
-    }
-
-    pub(super) fn absent(reason: Reason) -> Self {
-        Self::new(Verdict::Absent, reason)
-    }
-
-    pub(super) fn lost(reason: Reason) -> Self {
-        Self::new(Verdict::Lost, reason)
-    }
-
-    pub(super) fn unsupported(reason: Reason) -> Self {
-        Self::new(Verdict::Unsupported, reason)
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::unsupported(Reason::DebugInfo { message: error.to_string().into() })
-    }
-}
-
-impl From<PartError> for Refusal {
-    fn from(why: PartError) -> Self {
-        match why {
-            PartError::OptimizedOut => Self::lost(Reason::OptimizedOut),
-            PartError::ImplicitPointer(..) => Self::lost(Reason::PointerOptimizedOut),
-            PartError::Scattered(why) => Self::unsupported(Reason::Scattered(why)),
-        }
-    }
-}
-
 impl<'d, 's> Arguments<'d, 's> {
-    pub(super) fn new(
-        debug: &'d DebugInfo<'s>,
-        names: AddressNames<'d, 'd>,
-        is_big_endian: bool,
-        detail: TypeDetail,
-    ) -> Self {
-        Self { debug, names, is_big_endian, detail, types: Mutex::new(HashMap::new()) }
+    pub(super) fn new(debug: &'d DebugInfo<'s>, names: AddressNames<'d, 'd>, detail: TypeDetail) -> Self {
+        Self { debug, locator: Locator { debug, names }, detail, types: Mutex::new(HashMap::new()) }
     }
 
     /// An argument at a stop, as far as the debug information describes it.
     pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> ArgumentFacts {
         let mut facts = ArgumentFacts {
             argument: Argument::unresolved(&declared.text),
-            place: None,
+            path: None,
             change: None,
             object: (0, 0),
             is_behind: false,
@@ -207,29 +167,11 @@ impl<'d, 's> Arguments<'d, 's> {
         let mut extent = Extent::default();
         facts.argument.name = place.root().join("::").into();
         match self.whole(&place, stop, &mut extent) {
-            Ok(mut whole) => {
-                (facts.object, facts.is_behind, facts.is_extracted) =
-                    (whole.object, whole.is_behind, whole.is_extracted);
-                facts.way = std::mem::take(&mut whole.way);
-                self.complete(&mut facts.argument, declared, whole, &extent, stop);
-            }
+            Ok(whole) => self.complete(&mut facts, declared, whole, &extent, stop),
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
         (facts.change, facts.variable) = (extent.change, extent.variable);
-        facts.place = Some(place);
         facts
-    }
-
-    /// Where a place is at a stop; `None` if it cannot be read there.
-    pub(super) fn locate(&self, place: &Place, stop: &Stop<'_>) -> Option<Location> {
-        let Whole { of, location, .. } = self.whole(place, stop, &mut Extent::default()).ok()?;
-        let (.., location) = judge(location.ok()?, of.size).ok()?;
-        Some(location)
-    }
-
-    /// A location as the assembler and C write it.
-    pub(super) fn text(&self, location: &Location) -> Arc<str> {
-        location.text(&self.names).into()
     }
 
     /// The type and the location of a place.
@@ -242,26 +184,29 @@ impl<'d, 's> Arguments<'d, 's> {
         let (bytes, way) = (around(object.whole), std::mem::take(&mut object.way));
         let (is_behind, is_extracted) = (object.is_behind, object.is_extracted);
         let bits = object.bits.filter(|_| !is_address);
-        let (mut of, location) = self.finish(object, is_address)?;
+        let (mut of, Object { location, path, .. }) = self.finish(object, is_address, stop)?;
         if let Some(name) = reference.filter(|_| !is_address) {
             of = Arc::new(Type { name, ..Type::clone(&of) });
         }
         if let Some(bits) = bits {
             of = conversions::bit_field(of, bits);
         }
-        Ok(Whole { of, location, object: bytes, is_behind, way, is_extracted, bits })
+        Ok(Whole { of, location, path, object: bytes, is_behind, way, is_extracted, bits })
     }
 
     /// Adds to an argument its type, its location and its verdict.
     fn complete(
         &self,
-        argument: &mut Argument,
+        facts: &mut ArgumentFacts,
         declared: &DeclaredArgument,
         whole: Whole,
         extent: &Extent,
         stop: &Stop<'_>,
     ) {
-        let Whole { of, location, bits, .. } = whole;
+        let Whole { of, location, path, object, is_behind, way, is_extracted, bits } = whole;
+        (facts.path, facts.way, facts.object) = (Some(path), way, object);
+        (facts.is_behind, facts.is_extracted) = (is_behind, is_extracted);
+        let argument = &mut facts.argument;
         argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
         argument.type_name = Some(Arc::clone(&of.name));
         argument.size = of.size;
@@ -277,7 +222,7 @@ impl<'d, 's> Arguments<'d, 's> {
             Ok((verdict, reason, location)) => {
                 argument.verdict = Some(verdict);
                 argument.reason = reason;
-                argument.location_text = Some(self.text(&location));
+                argument.location_text = Some(self.locator.text(&location));
                 argument.location = Some(location);
             }
             Err(mut refusal) => {
@@ -306,7 +251,7 @@ impl<'d, 's> Arguments<'d, 's> {
             Place::Cast(of, inner) => match &**inner {
                 Place::Address(inner) => {
                     let (object, _) = self.referred(self.object(inner, stop, extent)?, stop)?;
-                    self.cast(self.address_of(object)?, of, stop)
+                    self.cast(self.address_of(object, stop), of, stop)
                 }
                 inner => self.cast(self.object(inner, stop, extent)?, of, stop),
             },
@@ -373,14 +318,14 @@ impl<'d, 's> Arguments<'d, 's> {
         extent: &mut Extent,
     ) -> Result<Object, Refusal> {
         let of = self.debug.type_of(variable)?;
-        // A variable that is only in the abstract instance has no location in this one.
-        let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
+        let path = Path::new(variable, is_placed);
         let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
         let location;
-        (location, *extent) = located(described, &self.names);
+        (location, *extent) = self.locator.variable(&path, &stop.frame)?;
         extent.variable = Some(variable);
         Ok(Object {
             location,
+            path,
             of,
             whole: (0, size),
             is_behind: false,
@@ -407,7 +352,7 @@ impl<'d, 's> Arguments<'d, 's> {
             let Some(of) = object.of else { return Err(Refusal::absent(Reason::NoSuchPart(NoSuchPart::Void))) };
             match self.debug.step(of, step)? {
                 Projection::Part { bit_offset, bit_size, of, again } => {
-                    object = self.part(object, bit_offset, bit_size, of)?;
+                    object = self.part(object, (bit_offset, bit_size), of, stop)?;
                     if !again {
                         return Ok(object);
                     }
@@ -431,38 +376,35 @@ impl<'d, 's> Arguments<'d, 's> {
         Err(Refusal::unsupported(Reason::TooManyPointers { most: AUTOMATIC }))
     }
 
-    fn part(&self, object: Object, bit_offset: u64, bit_size: Option<u64>, of: TypeRef) -> Result<Object, Refusal> {
-        let bits = match bit_size {
-            Some(bits) => Some(bits),
-            None => self.debug.type_size(of)?.and_then(|size| size.checked_mul(8)),
-        };
-        let signed = match bit_size {
-            Some(_) => encoding(&*self.describe(Some(of))?) == Some(Encoding::Signed),
-            None => false,
-        };
-        let part = |location: Location| {
-            let in_memory = location.pieces.iter().all(|piece| matches!(piece.source, Source::Memory(_)));
-            if self.is_big_endian && (bit_size.is_some() || !in_memory) {
-                return Err(Refusal::unsupported(Reason::BigEndianPart));
+    fn part(
+        &self,
+        object: Object,
+        (bit_offset, bit_size): (u64, Option<u64>),
+        of: TypeRef,
+        stop: &Stop<'_>,
+    ) -> Result<Object, Refusal> {
+        let to = match bit_size {
+            Some(bits) => {
+                let is_signed = encoding(&*self.describe(Some(of))?) == Some(Encoding::Signed);
+                Move::BitField { bit_offset, bits, is_signed }
             }
-            let location = location.part(bit_offset, bits)?;
-            match bit_size {
-                Some(bits) => Ok(Location::whole(Source::Value(location.integer(bits, signed)?))),
-                None => Ok(location),
+            None => {
+                let bits = self.debug.type_size(of)?.and_then(|size| size.checked_mul(8));
+                Move::Part { bit_offset, bits }
             }
         };
         let whole = (object.whole.0.saturating_add(bit_offset), object.whole.1);
-        let is_behind = object.is_behind;
-        Ok(Object {
-            location: object.location.and_then(part),
-            of: Some(of),
-            whole,
-            is_behind,
-            way: object.way,
-            is_extracted: bit_size.is_some(),
-            bits: bit_size,
-            made: None,
-        })
+        let is_extracted = bit_size.is_some();
+        let part = self.moved(object, to, stop);
+        Ok(Object { of: Some(of), whole, is_extracted, bits: bit_size, made: None, ..part })
+    }
+
+    /// An object at another location, which a step leads to.
+    pub(super) fn moved(&self, object: Object, to: Move, stop: &Stop<'_>) -> Object {
+        let Object { location, mut path, .. } = object;
+        let location = location.and_then(|location| self.locator.moved(location, &to, &stop.frame));
+        path.moves.push(to);
+        Object { location, path, ..object }
     }
 
     /// The object of `target_size` bytes, still without a type, at `offset` bytes behind the pointer at
@@ -475,76 +417,50 @@ impl<'d, 's> Arguments<'d, 's> {
         target_size: Option<u64>,
         stop: &Stop<'_>,
     ) -> Object {
-        let follow = |location: Location| {
-            let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
-            if self.is_big_endian && is_known {
-                return Err(Refusal::unsupported(Reason::BigEndianPointer));
-            }
-            let pointer = location.part(bit_offset, Some(u64::from(size) * 8)).and_then(|part| part.pointer(size));
-            match pointer {
-                Ok(pointer) => {
-                    let offset = i64::try_from(offset).map_err(|_| Refusal::unsupported(Reason::WideOffset))?;
-                    let address = pointer.plus(offset).ok_or_else(|| Refusal::unsupported(Reason::TooManySteps))?;
-                    Ok(Location::whole(Source::Memory(address)))
-                }
-                Err(PartError::ImplicitPointer(variable, inner)) => {
-                    let (location, _) = located(self.debug.pointee(variable, &stop.frame)?, &self.names);
-                    let inner = u64::try_from(inner)
-                        .ok()
-                        .and_then(|inner| inner.checked_add(offset))
-                        .and_then(|bytes| bytes.checked_mul(8));
-                    let inner = inner.ok_or_else(|| Refusal::unsupported(Reason::BeforeVariable))?;
-                    Ok(location?.part(inner, None)?)
-                }
-                Err(why) => Err(why.into()),
-            }
-        };
-        let mut way = object.way;
+        let mut object = object;
         let pointer = object.location.as_ref().ok().and_then(|location| {
             let location = location.part(bit_offset, Some(u64::from(size) * 8)).ok()?;
             let bytes = around((object.whole.0.saturating_add(bit_offset), object.whole.1));
             Some(FollowedPointer { location, size: size.into(), object: bytes, is_behind: object.is_behind })
         });
-        way.extend(pointer.filter(|pointer| matches!(pointer.location.source(), Some(Source::Memory(_)))));
-        let size = target_size.and_then(|size| size.checked_add(offset));
-        let whole = (offset.saturating_mul(8), size);
-        let location = object.location.and_then(follow);
-        Object { location, of: None, whole, is_behind: true, way, is_extracted: false, bits: None, made: None }
+        object.way.extend(pointer.filter(|pointer| matches!(pointer.location.source(), Some(Source::Memory(_)))));
+        let whole = (offset.saturating_mul(8), target_size.and_then(|size| size.checked_add(offset)));
+        let found = self.moved(object, Move::Through { bit_offset, size, offset }, stop);
+        Object { of: None, whole, is_behind: true, is_extracted: false, bits: None, made: None, ..found }
     }
 
-    /// The type and location of the whole argument.
-    fn finish(&self, object: Object, is_address: bool) -> Result<(Arc<Type>, Result<Location, Refusal>), Refusal> {
+    /// The type of the whole argument, and the argument.
+    fn finish(&self, object: Object, is_address: bool, stop: &Stop<'_>) -> Result<(Arc<Type>, Object), Refusal> {
         let of = self.type_of_object(&object)?;
         if !is_address {
-            return Ok((of, object.location));
+            return Ok((of, object));
         }
         let pointer = Type {
             name: format!("{} *", of.name).into(),
-            size: Some(self.names.address_size().into()),
+            size: Some(self.address_size().into()),
             shape: Shape::Pointer { to: Some(of) },
         };
-        Ok((Arc::new(pointer), object.location.and_then(|location| address(&location))))
+        Ok((Arc::new(pointer), self.moved(object, Move::Address, stop)))
     }
 
     /// A pointer to an object, still without a type.
-    pub(super) fn address_of(&self, object: Object) -> Result<Object, Refusal> {
-        let made = Some(Made::Pointer(None));
-        let location = object.location.and_then(|location| address(&location));
-        Ok(Object {
-            location,
+    pub(super) fn address_of(&self, object: Object, stop: &Stop<'_>) -> Object {
+        let pointer = self.moved(object, Move::Address, stop);
+        Object {
             of: None,
             whole: (0, None),
             is_behind: false,
             way: Vec::new(),
             is_extracted: false,
             bits: None,
-            made,
-        })
+            made: Some(Made::Pointer(None)),
+            ..pointer
+        }
     }
 
     /// How many bytes an address has.
     pub(super) fn address_size(&self) -> u8 {
-        self.names.address_size()
+        self.locator.names.address_size()
     }
 
     /// The language of the marker's function.
@@ -561,7 +477,7 @@ impl<'d, 's> Arguments<'d, 's> {
         bits: Option<u64>,
         language: Language,
     ) -> Option<Mismatch> {
-        let model = DataModel { language, address_size: self.names.address_size().into() };
+        let model = DataModel { language, address_size: self.locator.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
         if conversion == "*" {
             return conversions::star_mismatch(of, model);
@@ -597,56 +513,6 @@ impl<'d, 's> Arguments<'d, 's> {
 fn around((bits, size): (u64, Option<u64>)) -> (u64, u64) {
     let before = bits / 8;
     (before, size.map_or(1, |size| size.saturating_sub(before)))
-}
-
-/// The address of what is at a location.
-fn address(location: &Location) -> Result<Location, Refusal> {
-    match location.source() {
-        Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
-        _ => Err(Refusal::lost(Reason::NotInMemory)),
-    }
-}
-
-/// The location, or why there is none; and the addresses that have one.
-fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
-    let everywhere = Extent::default;
-    match described {
-        Described::At { location, range, change } => {
-            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
-        }
-        Described::Entry { value } => {
-            let text = english::dwarf::entry_value(&value, names).into();
-            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
-        }
-        Described::Lost { ranges } => {
-            (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, ..Extent::default() })
-        }
-        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
-        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
-        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
-    }
-}
-
-/// The verdict on a value of `size` bytes at a location, and why it is not better.
-fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<Reason>, Location), Refusal> {
-    let Some(size) = size else {
-        return Ok((Verdict::Live, Some(Reason::NoSize), location));
-    };
-    if let Some(Source::ImplicitPointer { .. }) = location.source() {
-        return Err(Refusal::lost(Reason::ImplicitPointer));
-    }
-    location.fill(size);
-    let gone = location.optimized_out(size);
-    let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
-    if size > 0 && missing >= size.saturating_mul(8) {
-        return Err(Refusal::lost(Reason::NoPiece));
-    }
-    if missing > 0 {
-        let bytes = gone.iter().map(|(from, to)| from / 8..to.div_ceil(8)).collect();
-        return Ok((Verdict::Partial, Some(Reason::MissingBytes { bytes }), location));
-    }
-    let verdict = if location.is_constant() { Verdict::Constant } else { Verdict::Live };
-    Ok((verdict, None, location))
 }
 
 /// The range that is nearest to an address outside of all ranges.

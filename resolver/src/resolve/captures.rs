@@ -4,8 +4,10 @@
 //! belong to. rustc (1.95) describes each as a variable of the closure: `self.options.limit` is
 //! `self__options__limit`, of the type of the member, behind its reference if it was captured by one.
 
-use super::arguments::{Arguments, Extent, Object, Refusal, Stop};
+use super::arguments::{Arguments, Object, Stop};
+use super::path::Extent;
 use super::place::Place;
+use super::refusal::Refusal;
 use crate::dwarf::Lookup;
 use crate::types::Language;
 

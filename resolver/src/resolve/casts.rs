@@ -7,29 +7,13 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Object, Refusal, Stop};
+use super::arguments::{Arguments, Made, Object, Stop, Target};
+use super::path::Move;
 use super::place::TypeName;
+use super::refusal::Refusal;
 use crate::dwarf::{NoSuchPart, Step, TypeRef, Unsupported};
-use crate::location::{Location, PartError, Source};
+use crate::location::Names as _;
 use crate::types::{Shape, Type};
-
-/// A type that a cast makes of others.
-#[derive(Clone, Debug)]
-pub(super) enum Made {
-    /// A number of C.
-    Number(Arc<Type>),
-    /// A pointer; `None` to `void`.
-    Pointer(Option<Arc<Target>>),
-}
-
-/// What a pointer of a cast points at.
-#[derive(Clone, Debug)]
-pub(super) enum Target {
-    /// A type of the debug information.
-    Described(TypeRef),
-    /// Another one.
-    Made(Made),
-}
 
 impl Arguments<'_, '_> {
     /// The object that a cast gives.
@@ -46,7 +30,7 @@ impl Arguments<'_, '_> {
         let refused = || Refusal::unsupported(Reason::Cast { from: Arc::clone(&from.name), to: to.text().into() });
         let (Some(from_size), Some(to_size)) = (from.size, to_type.size) else { return Err(refused()) };
         let is_array = matches!(from.shape, Shape::Array { .. });
-        let signed = match &from.shape {
+        let is_signed = match &from.shape {
             Shape::Integer { signed } | Shape::Character { signed } | Shape::Enumeration { signed, .. } => *signed,
             Shape::Boolean | Shape::Pointer { .. } | Shape::Function | Shape::Array { .. } => false,
             _ => return Err(refused()),
@@ -63,34 +47,15 @@ impl Arguments<'_, '_> {
         if !is_whole || from_size > 8 || to_size > 8 || from_size == 0 || to_size == 0 {
             return Err(refused());
         }
-        if self.is_big_endian && from_size != to_size {
+        if self.locator.names.is_big_endian() && from_size != to_size {
             return Err(Refusal::unsupported(Reason::BigEndianPart));
         }
-        let convert = |location: Location| -> Result<Location, Refusal> {
-            let location = match (is_array, location.source()) {
-                (false, _) => location,
-                // An array becomes a pointer to its first element.
-                (true, Some(Source::Memory(address))) => Location::whole(Source::Value(address.clone())),
-                (true, _) => return Err(Refusal::lost(Reason::NotInMemory)),
-            };
-            Ok(match to_size.cmp(&from_size) {
-                std::cmp::Ordering::Equal => location,
-                std::cmp::Ordering::Less => location.part(0, Some(to_size * 8))?,
-                std::cmp::Ordering::Greater => {
-                    if let Some(Source::ImplicitPointer { .. }) = location.source() {
-                        return Err(PartError::OptimizedOut.into());
-                    }
-                    Location::whole(Source::Value(location.integer(from_size * 8, signed)?))
-                }
-            })
-        };
         cast.bits = None;
         cast.is_extracted |= to_size > from_size;
         if is_array {
             (cast.whole, cast.is_behind) = ((0, None), false);
         }
-        cast.location = cast.location.and_then(convert);
-        Ok(cast)
+        Ok(self.moved(cast, Move::Cast { is_array, from: from_size, to: to_size, is_signed }, stop))
     }
 
     /// The type of an object, with what a cast made of it.

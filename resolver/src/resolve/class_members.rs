@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Extent, Object, Refusal, Stop};
-use super::casts::{Made, Target};
+use super::arguments::{Arguments, Made, Object, Stop, Target};
+use super::path::Extent;
+use super::refusal::Refusal;
 use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step, Unsupported};
 use crate::types::Shape;
 
@@ -90,7 +91,7 @@ impl Arguments<'_, '_> {
             return Ok(captured);
         }
         let made = Made::Pointer(captured.of.map(|of| Arc::new(Target::Described(of))));
-        Ok(Object { made: Some(made), is_extracted: true, ..self.address_of(captured)? })
+        Ok(Object { made: Some(made), is_extracted: true, ..self.address_of(captured, stop) })
     }
 
     /// The object that a lambda by gcc copied (`[*this]`), in place of the variable `this` in its code, which

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::join::Pc;
+use super::pc::Pc;
 use super::{Exactness, ExactnessReason, Marker};
 use crate::dwarf::Die;
 

@@ -8,7 +8,8 @@ use simple_markers_record::SITES;
 
 use super::diagnostics::Diagnostics;
 use super::interner::Interner;
-use super::join::{Joined, Pc, RawSite};
+use super::join::{Joined, RawSite};
+use super::pc::Pc;
 use super::site_debug::SiteDebug;
 use super::{DiagnosticKind, Origin, source_names};
 use crate::demangle::demangle;

@@ -16,16 +16,14 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use object::SectionIndex;
-
 use super::code_bytes::CodeBytes;
 use super::folding::Folding;
 use super::function_symbols::FunctionSymbols;
-use super::join::Pc;
 use super::patched::Patched;
+use super::pc::{self, Pc};
 use super::shared_places::ProbePlace;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
-use crate::address::{SectionOffset, Vaddr};
+use crate::address::Vaddr;
 use crate::code::{self, InstructionSet, Outcome};
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
@@ -111,7 +109,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             set,
             debug,
             folding,
-            sites: sites.filter_map(|pc| address(code, pc)).fold(HashMap::new(), |mut sites, at| {
+            sites: sites.filter_map(|pc| pc.vaddr(code.layout())).fold(HashMap::new(), |mut sites, at| {
                 *sites.entry(at).or_default() += 1;
                 sites
             }),
@@ -183,18 +181,11 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     }
 
     fn address(&self, pc: Pc) -> Option<Vaddr> {
-        address(self.code, pc)
+        pc.vaddr(self.code.layout())
     }
 
     /// An address as reports have it: in a relocatable object the offset in its section.
     fn reported(&self, at: Vaddr) -> u64 {
-        self.code.layout().and_then(|layout| layout.section_offset(at)).map_or(at.0, |(_, offset)| offset.0)
-    }
-}
-
-fn address(code: &CodeBytes<'_, '_>, pc: Pc) -> Option<Vaddr> {
-    match (code.layout(), pc.section) {
-        (Some(layout), Some(section)) => layout.address(SectionIndex(section), SectionOffset(pc.address)),
-        _ => Some(Vaddr(pc.address)),
+        pc::reported(at, self.code.layout())
     }
 }

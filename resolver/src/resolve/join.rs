@@ -14,22 +14,14 @@ use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
+use super::found::Found;
 use super::interner::{Interner, TextId};
-use super::lookup::Found;
+use super::pc::Pc;
 use super::{GhostProblem, LineProblem, Origin};
 use crate::address::SectionOffset;
 use crate::dwarf::files::SourcePath;
 use crate::error::{Error, RelocationProblem};
 use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
-
-/// Where a live site is. The order is that of lists: by section (only in a relocatable object),
-/// then by address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Pc {
-    /// The section in which `address` is an offset; `None` if `address` is a link-time address.
-    pub(super) section: Option<usize>,
-    pub(super) address: u64,
-}
 
 /// A site record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,7 +302,7 @@ impl<'a> Join<'a> {
     /// Where a site is; `None` if it is dead.
     fn pc(&self, site: &Site, relocated: &Relocated) -> Result<Option<Pc>, Error> {
         if !self.is_relocatable {
-            return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
+            return Ok((!site.is_dead()).then_some(Pc::linked(site.pc)));
         }
         match relocated.target(site.pc_offset() as u64) {
             Some(RelocationTarget::Section(section, offset)) => Ok(self.in_section(section, offset)),
@@ -326,7 +318,7 @@ impl<'a> Join<'a> {
     /// Where the switch of a probe is; `None` if the linker dropped it.
     fn switch(&self, site: &Site, switch: u64, relocated: &Relocated) -> Option<Pc> {
         if !self.is_relocatable {
-            return (!site.is_tombstone(switch)).then_some(Pc { section: None, address: switch });
+            return (!site.is_tombstone(switch)).then_some(Pc::linked(switch));
         }
         match relocated.target(site.switch_offset()? as u64)? {
             RelocationTarget::Section(section, offset) => self.in_section(section, offset),
@@ -341,7 +333,7 @@ impl<'a> Join<'a> {
             Some([theirs, ours]) => ours.section_offset(theirs.address(section, SectionOffset(offset))?)?,
             None => (section, SectionOffset(offset)),
         };
-        Some(Pc { section: Some(section.0), address: offset.0 })
+        Some(Pc::in_section(section, offset))
     }
 
     /// The string that a field of `site` refers to: by its relocation, or else by its value.

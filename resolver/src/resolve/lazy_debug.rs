@@ -10,7 +10,7 @@ use super::request::Detail;
 use super::site_debug::SiteDebug;
 use crate::Error;
 use crate::dwarf::DebugInfo;
-use crate::image::{Image, Layout};
+use crate::image::Layout;
 
 /// The debug information of an image.
 pub(super) struct LazyDebug<'f, 'i, 'b> {
@@ -47,7 +47,6 @@ impl<'f, 'i, 'b> LazyDebug<'f, 'i, 'b> {
 
 /// The sites of an image in its debug information.
 pub(super) struct LazySiteDebug<'d, 'f, 'i, 'b> {
-    image: &'d Image<'b>,
     layout: Option<&'d Layout>,
     detail: Detail,
     debug: &'d LazyDebug<'f, 'i, 'b>,
@@ -55,13 +54,8 @@ pub(super) struct LazySiteDebug<'d, 'f, 'i, 'b> {
 }
 
 impl<'d, 'f, 'i, 'b> LazySiteDebug<'d, 'f, 'i, 'b> {
-    pub(super) fn new(
-        image: &'d Image<'b>,
-        layout: Option<&'d Layout>,
-        detail: Detail,
-        debug: &'d LazyDebug<'f, 'i, 'b>,
-    ) -> Self {
-        Self { image, layout, detail, debug, sites: OnceCell::new() }
+    pub(super) fn new(layout: Option<&'d Layout>, detail: Detail, debug: &'d LazyDebug<'f, 'i, 'b>) -> Self {
+        Self { layout, detail, debug, sites: OnceCell::new() }
     }
 
     /// The sites, with the debug information read on the first call; `None` if there is none, or
@@ -78,6 +72,6 @@ impl<'d, 'f, 'i, 'b> LazySiteDebug<'d, 'f, 'i, 'b> {
         }
         let names = AddressNames::new(files.named(), self.layout, info.processor());
         let detail = if self.detail == Detail::Everything { TypeDetail::Full } else { TypeDetail::Brief };
-        Some(SiteDebug::new(self.image, info, self.layout, names, detail))
+        Some(SiteDebug::new(info, self.layout, names, detail))
     }
 }

@@ -13,9 +13,11 @@ use simple_markers_record::DECLARATIONS;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
-use super::join::{Joined, Pc, RawMarker, RawSite};
+use super::found::Found;
+use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
-use super::lookup::{Found, Lookup};
+use super::lookup::Lookup;
+use super::pc::Pc;
 use super::site_debug::{MarkerLine, OfLine, SiteDebug};
 use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;

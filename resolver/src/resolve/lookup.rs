@@ -1,14 +1,11 @@
 //! What there is at a site: asked of the debug information, then of the instructions.
 
+use super::found::{Found, Surroundings};
 use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
-use super::site_debug::{MarkerLine, SiteDebug, Surroundings};
+use super::site_debug::{MarkerLine, SiteDebug};
 use super::{Argument, Origin, Reason};
-use crate::Error;
 use crate::location::Location;
-
-/// What the debug information says about a site, and what its instructions say.
-pub(super) type Found = (Result<Surroundings, Error>, ProbeFacts);
 
 /// What sites are looked up in.
 #[derive(Clone, Copy)]

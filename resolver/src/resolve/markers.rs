@@ -17,13 +17,15 @@ use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
 use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
+use super::found::{Found, Surroundings};
 use super::functions::Named;
 use super::instructions::ProbeFacts;
 use super::interner::Interner;
-use super::join::{Pc, RawMarker, RawSite};
-use super::lookup::{Found, Lookup};
+use super::join::{RawMarker, RawSite};
+use super::lookup::Lookup;
+use super::pc::Pc;
 use super::shared_places::SharedPlaces;
-use super::site_debug::{MarkerLine, Surroundings};
+use super::site_debug::MarkerLine;
 use super::{
     Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
     Switch, SwitchProblem, kept, raw_sites, switch, words,

@@ -18,6 +18,7 @@ mod exactness;
 mod files;
 mod folded_markers;
 mod folding;
+mod found;
 mod function_symbols;
 mod functions;
 mod ghosts;
@@ -34,10 +35,13 @@ mod module;
 mod names;
 mod part;
 mod patched;
+mod path;
+mod pc;
 mod place;
 mod probe;
 mod raw_sites;
 mod reason;
+mod refusal;
 mod request;
 mod resolution;
 mod rows;
@@ -78,7 +82,10 @@ pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReaso
 pub use reason::{Nearest, Reason};
 pub use request::Detail;
 use request::Request;
-pub use resolution::*;
+pub use resolution::{
+    Absence, Argument, DebugSource, DeclaredArgument, DeclaredWords, Encoding, Ended, Failure, GhostProblem, Inlined,
+    Marker, Origin, Resolution, ResolvedImage, Site, Survival, Verdict,
+};
 pub use rows::{NO_FUNCTION, Row};
 pub use site_place::SitePlace;
 pub(crate) use source_names::is_async;

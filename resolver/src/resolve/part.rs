@@ -40,7 +40,7 @@ impl Part {
 
         let layout = image.layout();
         let debug = LazyDebug::new(&files);
-        let site_debug = LazySiteDebug::new(image, layout.as_ref(), detail, &debug);
+        let site_debug = LazySiteDebug::new(layout.as_ref(), detail, &debug);
         let code = CodeBytes::new(image, layout.as_ref());
         let looks_up = detail != Detail::Names && !joined.markers.is_empty();
         let in_full = if looks_up { site_debug.get() } else { None };

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::Survival;
-use super::join::{Pc, RawSite};
+use super::join::RawSite;
+use super::pc::Pc;
 
 /// Counts the copies at each address, sorts the sites (live ones first, by address), and drops
 /// records that repeat a site.
@@ -54,7 +55,7 @@ mod tests {
 
     #[test]
     fn copies_are_records_of_one_run() {
-        let pc = |address| Some(Pc { section: None, address });
+        let pc = |address| Some(Pc::linked(address));
         let site = |address, run| RawSite { run, ..RawSite::without_record(pc(address), Origin::Record) };
         // Three records of an unrolled loop, and one record of a function that is in two files.
         let mut sites =

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::Marker;
-use super::join::Pc;
+use super::pc::Pc;
 
 /// An address where a probe sees the same as at a site, and finds the arguments of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,49 +6,28 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use simple_markers_record::ByteOrder;
-
 use super::argument_description::ArgumentDescription;
 use super::arguments::{ArgumentFacts, Arguments, Stop, TypeDetail};
 use super::doubt::{Case, doubt};
+use super::found::{STEPS, Surroundings};
 use super::instructions::{FunctionCode, Instructions};
 use super::interner::{Interner, TextId};
-use super::join::{Pc, RawMarker};
+use super::join::RawMarker;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
+use super::pc::{self, Pc};
 use super::{Argument, DeclaredArgument, DeclaredWords, Ended, Inlined, Reason, Verdict};
 use crate::Error;
-use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
-use crate::image::{Image, Layout};
+use crate::address::Vaddr;
+use crate::dwarf::{DebugInfo, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
+use crate::image::Layout;
 use crate::location::{Piece, Source};
-use object::SectionIndex;
 
 /// The debug information of an image, asked by site.
 pub(super) struct SiteDebug<'d, 's> {
     debug: &'d DebugInfo<'s>,
     layout: Option<&'d Layout>,
     arguments: Arguments<'d, 's>,
-}
-
-/// The entries and rows that may be read for each site and each argument, in addition to the budget
-/// of the debug information as a whole. Usually 50 to 300 are read.
-pub(super) const STEPS: u64 = 500;
-
-/// What the debug information says about a site.
-#[derive(Debug, Default)]
-pub(super) struct Surroundings {
-    /// The out-of-line function that holds it.
-    pub(super) function: Option<Arc<str>>,
-    /// Its entry.
-    pub(super) instance: Option<Die>,
-    /// Whether none of the functions there can have the marker.
-    pub(super) is_not_there: bool,
-    pub(super) inlined: Vec<Inlined>,
-    pub(super) scope_ended: bool,
-    pub(super) args: Vec<Argument>,
-    /// The path of the marker's file, if its name starts in a folder above.
-    pub(super) path: Option<Arc<str>>,
 }
 
 /// The marker whose sites are looked up.
@@ -68,13 +47,12 @@ pub(super) struct OfLine {
 
 impl<'d, 's> SiteDebug<'d, 's> {
     pub(super) fn new(
-        image: &Image<'_>,
         debug: &'d DebugInfo<'s>,
         layout: Option<&'d Layout>,
         names: AddressNames<'d, 'd>,
         detail: TypeDetail,
     ) -> Self {
-        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big, detail);
+        let arguments = Arguments::new(debug, names, detail);
         Self { debug, layout, arguments }
     }
 
@@ -89,7 +67,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
         let &MarkerLine { file, line, args: declared } = wanted;
-        let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
+        let Some(pc) = pc.vaddr(self.layout) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
             let (verdict, reason) = (Some(Verdict::Unsupported), Some(Reason::Unsupported(why)));
@@ -116,11 +94,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
             true => self.named(declared, &stop),
             false => self.argument(declared, &stop, code, anchored),
         };
+        let reported = |address| pc::reported(Vaddr(address), self.layout);
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
             argument.ended = self.ended(argument, &stop, instructions);
             for range in &mut argument.ranges {
-                *range = self.place(range.start)..self.place(range.end);
+                *range = reported(range.start)..reported(range.end);
             }
         }
         Ok(Surroundings {
@@ -188,8 +167,9 @@ impl<'d, 's> SiteDebug<'d, 's> {
         {
             return None;
         }
-        let (place, variable) = (facts.place.as_ref()?, facts.variable);
-        let description = ArgumentDescription { arguments: &self.arguments, stop, place, variable, code };
+        let (path, variable) = (facts.path.as_ref()?, facts.variable);
+        let description =
+            ArgumentDescription { arguments: &self.arguments, stop, path, size: argument.size, variable, code };
         doubt(&Case {
             argument,
             location,
@@ -257,7 +237,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
     /// The path of the file that the code at a place names `file`, from its compilation directory on;
     /// `None` if the debug information does not say.
     pub(super) fn path_of(&self, pc: Pc, file: &str) -> Option<Arc<str>> {
-        self.debug.path_of(self.address(pc)?, file)
+        self.debug.path_of(pc.vaddr(self.layout)?, file)
     }
 
     /// The name of the function that starts at an address; `None` if there is none.
@@ -268,7 +248,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
 
     /// The out-of-line function that holds a place; `None` if the debug information describes none.
     pub(super) fn function(&self, pc: Pc) -> Result<Option<Arc<str>>, Error> {
-        let Some(pc) = self.address(pc) else { return Ok(None) };
+        let Some(pc) = pc.vaddr(self.layout) else { return Ok(None) };
         self.debug.allow(STEPS);
         // Without a file: it does not matter which inlined function is meant.
         Ok(self.debug.scope_at(pc, "", 0)?.and_then(|scope| scope.frames.last()?.function.clone()))
@@ -318,26 +298,9 @@ impl<'d, 's> SiteDebug<'d, 's> {
         self.debug.release();
     }
 
-    fn address(&self, pc: Pc) -> Option<Vaddr> {
-        match (self.layout, pc.section) {
-            (Some(layout), Some(section)) => layout.address(SectionIndex(section), SectionOffset(pc.address)),
-            _ => Some(Vaddr(pc.address)),
-        }
-    }
-
+    /// The place of an address; `None` if it is in no section of a relocatable object.
     pub(super) fn pc(&self, address: Vaddr) -> Option<Pc> {
-        match self.layout {
-            Some(layout) => {
-                let (section, offset) = layout.section_offset(address)?;
-                Some(Pc { section: Some(section.0), address: offset.0 })
-            }
-            None => Some(Pc { section: None, address: address.0 }),
-        }
-    }
-
-    /// An address as reports have it: in a relocatable object the offset in its section.
-    fn place(&self, address: u64) -> u64 {
-        self.pc(Vaddr(address)).map_or(address, |pc| pc.address)
+        Pc::of(address, self.layout)
     }
 }
 

@@ -16,8 +16,8 @@ use std::collections::HashMap;
 
 use crate::location::{Node, Source};
 use crate::rates::Compiler;
-use crate::resolve::join::Pc;
-use crate::resolve::site_debug::Surroundings;
+use crate::resolve::found::Surroundings;
+use crate::resolve::pc::Pc;
 use crate::resolve::{Argument, Inlined, Reason, Verdict};
 
 /// The most sites of a marker that are compared.

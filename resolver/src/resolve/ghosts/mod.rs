@@ -17,12 +17,13 @@ use simple_markers_record::ghost::Hash;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
+use super::found::{Found, Surroundings};
 use super::instructions::ProbeFacts;
 use super::interner::TextId;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::LineProblem;
-use super::lookup::{Found, Lookup};
-use super::site_debug::{MarkerLine, SiteDebug, Surroundings};
+use super::lookup::Lookup;
+use super::site_debug::{MarkerLine, SiteDebug};
 use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
 use crate::Error;
 use crate::address::Vaddr;

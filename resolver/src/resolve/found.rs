@@ -1,0 +1,31 @@
+//! What was found at a site, and how much is read to find it.
+
+use std::sync::Arc;
+
+use super::instructions::ProbeFacts;
+use super::{Argument, Inlined};
+use crate::Error;
+use crate::dwarf::Die;
+
+/// What the debug information says about a site, and what its instructions say.
+pub(super) type Found = (Result<Surroundings, Error>, ProbeFacts);
+
+/// The entries and rows that may be read for each site and each argument, in addition to the budget
+/// of the debug information as a whole. Usually 50 to 300 are read.
+pub(super) const STEPS: u64 = 500;
+
+/// What the debug information says about a site.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings {
+    /// The out-of-line function that holds it.
+    pub(super) function: Option<Arc<str>>,
+    /// Its entry.
+    pub(super) instance: Option<Die>,
+    /// Whether none of the functions there can have the marker.
+    pub(super) is_not_there: bool,
+    pub(super) inlined: Vec<Inlined>,
+    pub(super) scope_ended: bool,
+    pub(super) args: Vec<Argument>,
+    /// The path of the marker's file, if its name starts in a folder above.
+    pub(super) path: Option<Arc<str>>,
+}

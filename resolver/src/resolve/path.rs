@@ -1,0 +1,198 @@
+//! Where an argument is at any address of a function: its variable, and the moves from the variable's
+//! location to that of the argument. `arguments` makes the path, once, from names and types; no name is
+//! looked up and no type is walked to follow it again.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::names::AddressNames;
+use super::refusal::Refusal;
+use super::{Reason, Verdict};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::{Change, DebugInfo, Described, Die, Frame};
+use crate::english;
+use crate::location::{Location, Names, PartError, Source};
+
+/// The way from a variable to an argument.
+pub(super) struct Path {
+    variable: Die,
+    /// Whether the variable is in the instance of the function; one that is only in the abstract
+    /// instance has no location in this one.
+    is_placed: bool,
+    pub(super) moves: Vec<Move>,
+}
+
+impl Path {
+    pub(super) fn new(variable: Die, is_placed: bool) -> Self {
+        Self { variable, is_placed, moves: Vec::new() }
+    }
+}
+
+/// A step from the location of an object to that of another one. Sizes of objects are in bytes.
+pub(super) enum Move {
+    /// To a part; `bits` is `None` if its size is not known.
+    Part { bit_offset: u64, bits: Option<u64> },
+    /// To the value of a bit-field.
+    BitField { bit_offset: u64, bits: u64, is_signed: bool },
+    /// To what is `offset` bytes behind the object that a pointer of `size` bytes, at a bit, points to.
+    Through { bit_offset: u64, size: u8, offset: u64 },
+    /// To its address.
+    Address,
+    /// To the value in a type of another size. An array becomes a pointer to its first element.
+    Cast { is_array: bool, from: u64, to: u64, is_signed: bool },
+}
+
+/// What the location of the variable of a place says of addresses.
+#[derive(Default)]
+pub(super) struct Extent {
+    pub(super) ranges: Vec<Range<Vaddr>>,
+    /// How it changes at the site.
+    pub(super) change: Option<Change>,
+    pub(super) variable: Option<Die>,
+}
+
+/// Finds variables, and follows paths from them.
+pub(super) struct Locator<'d, 's> {
+    pub(super) debug: &'d DebugInfo<'s>,
+    pub(super) names: AddressNames<'d, 'd>,
+}
+
+impl Locator<'_, '_> {
+    /// Where a path leads to a value of `size` bytes; `None` if that cannot be read there.
+    pub(super) fn locate(&self, path: &Path, size: Option<u64>, frame: &Frame) -> Option<Location> {
+        let (location, _) = self.variable(path, frame).ok()?;
+        let mut moves = path.moves.iter();
+        let location = moves.try_fold(location.ok()?, |location, to| self.moved(location, to, frame).ok())?;
+        let (.., location) = judge(location, size).ok()?;
+        Some(location)
+    }
+
+    /// Where the variable of a path is, or why it has no location.
+    pub(super) fn variable(&self, path: &Path, frame: &Frame) -> Result<(Result<Location, Refusal>, Extent), Error> {
+        let described = if path.is_placed { self.debug.variable(path.variable, frame)? } else { Described::Never };
+        Ok(located(described, &self.names))
+    }
+
+    /// A location as the assembler and C write it.
+    pub(super) fn text(&self, location: &Location) -> Arc<str> {
+        location.text(&self.names).into()
+    }
+
+    /// The location to which a move leads.
+    pub(super) fn moved(&self, location: Location, to: &Move, frame: &Frame) -> Result<Location, Refusal> {
+        match *to {
+            Move::Part { bit_offset, bits } => {
+                let is_in_memory = location.pieces.iter().all(|piece| matches!(piece.source, Source::Memory(_)));
+                if self.names.is_big_endian() && !is_in_memory {
+                    return Err(Refusal::unsupported(Reason::BigEndianPart));
+                }
+                Ok(location.part(bit_offset, bits)?)
+            }
+            Move::BitField { bit_offset, bits, is_signed } => {
+                if self.names.is_big_endian() {
+                    return Err(Refusal::unsupported(Reason::BigEndianPart));
+                }
+                let location = location.part(bit_offset, Some(bits))?;
+                Ok(Location::whole(Source::Value(location.integer(bits, is_signed)?)))
+            }
+            Move::Through { bit_offset, size, offset } => self.through(&location, (bit_offset, size), offset, frame),
+            Move::Address => address(&location),
+            Move::Cast { is_array, from, to, is_signed } => {
+                let location = if is_array { address(&location)? } else { location };
+                Ok(match to.cmp(&from) {
+                    Ordering::Equal => location,
+                    Ordering::Less => location.part(0, Some(to * 8))?,
+                    Ordering::Greater => {
+                        if let Some(Source::ImplicitPointer { .. }) = location.source() {
+                            return Err(PartError::OptimizedOut.into());
+                        }
+                        Location::whole(Source::Value(location.integer(from * 8, is_signed)?))
+                    }
+                })
+            }
+        }
+    }
+
+    /// What is `offset` bytes behind the object of the pointer at a bit of a location.
+    fn through(
+        &self,
+        location: &Location,
+        (bit_offset, size): (u64, u8),
+        offset: u64,
+        frame: &Frame,
+    ) -> Result<Location, Refusal> {
+        let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
+        if self.names.is_big_endian() && is_known {
+            return Err(Refusal::unsupported(Reason::BigEndianPointer));
+        }
+        match location.part(bit_offset, Some(u64::from(size) * 8)).and_then(|part| part.pointer(size)) {
+            Ok(pointer) => {
+                let offset = i64::try_from(offset).map_err(|_| Refusal::unsupported(Reason::WideOffset))?;
+                let address = pointer.plus(offset).ok_or_else(|| Refusal::unsupported(Reason::TooManySteps))?;
+                Ok(Location::whole(Source::Memory(address)))
+            }
+            Err(PartError::ImplicitPointer(variable, inner)) => {
+                let (location, _) = located(self.debug.pointee(variable, frame)?, &self.names);
+                let inner = u64::try_from(inner)
+                    .ok()
+                    .and_then(|inner| inner.checked_add(offset))
+                    .and_then(|bytes| bytes.checked_mul(8));
+                let inner = inner.ok_or_else(|| Refusal::unsupported(Reason::BeforeVariable))?;
+                Ok(location?.part(inner, None)?)
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+/// The location, or why there is none; and the addresses that have one.
+fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
+    let everywhere = Extent::default;
+    match described {
+        Described::At { location, range, change } => {
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
+        }
+        Described::Entry { value } => {
+            let text = english::dwarf::entry_value(&value, names).into();
+            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
+        }
+        Described::Lost { ranges } => {
+            (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, ..Extent::default() })
+        }
+        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
+        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
+        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
+    }
+}
+
+/// The verdict on a value of `size` bytes at a location, and why it is not better.
+pub(super) fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<Reason>, Location), Refusal> {
+    let Some(size) = size else {
+        return Ok((Verdict::Live, Some(Reason::NoSize), location));
+    };
+    if let Some(Source::ImplicitPointer { .. }) = location.source() {
+        return Err(Refusal::lost(Reason::ImplicitPointer));
+    }
+    location.fill(size);
+    let gone = location.optimized_out(size);
+    let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
+    if size > 0 && missing >= size.saturating_mul(8) {
+        return Err(Refusal::lost(Reason::NoPiece));
+    }
+    if missing > 0 {
+        let bytes = gone.iter().map(|(from, to)| from / 8..to.div_ceil(8)).collect();
+        return Ok((Verdict::Partial, Some(Reason::MissingBytes { bytes }), location));
+    }
+    let verdict = if location.is_constant() { Verdict::Constant } else { Verdict::Live };
+    Ok((verdict, None, location))
+}
+
+/// The address of what is at a location.
+fn address(location: &Location) -> Result<Location, Refusal> {
+    match location.source() {
+        Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
+        _ => Err(Refusal::lost(Reason::NotInMemory)),
+    }
+}
