@@ -52,6 +52,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+mod arch;
 pub mod check;
 mod code;
 mod codes;

@@ -13,7 +13,7 @@ const CRATES: [(&str, &[(&str, usize)]); 4] = [
     (
         "resolver/src",
         &[
-            ("code", 25),
+            ("arch::instruction_set", 11),
             ("dwarf::expression", 2),
             ("dwarf::functions", 2),
             ("dwarf::names", 2),

@@ -4,6 +4,7 @@
 #[macro_use]
 extern crate harness;
 
+mod architectures;
 mod cargo_smark;
 mod check;
 mod circles;

@@ -65,7 +65,8 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     #[test]
     fn a_change_behind_a_loop_is_found() {

@@ -97,7 +97,8 @@ impl Cfg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     #[test]
     fn a_block_ends_where_ways_part_or_meet() {

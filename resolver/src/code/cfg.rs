@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::data_flow::DataReader;
+use super::data_flow::{Convention, DataReader};
 use super::instruction::{Instruction, InstructionKind, Successors};
-use super::instruction_set::{EffectsReader, InstructionSet};
 use super::{CodeRange, Edge, EdgeKind, Function};
 use crate::address::Vaddr;
+use crate::arch::{EffectsReader, InstructionSet};
 
 /// A function's instructions and the edges between them.
 #[derive(Debug)]
@@ -133,7 +133,9 @@ impl Cfg {
         self.instructions.iter().any(|it| {
             let code = function.code_at(it.at);
             let written = effects(it.at, code).written & registers;
-            let widens = |read: &mut DataReader| read(it.at, code).widens().is_some_and(|of| written == 1 << of);
+            let widens = |(read, _): &mut (DataReader, Convention)| {
+                read(it.at, code).widens().is_some_and(|of| written == 1 << of)
+            };
             written != 0 && !data_flow.as_mut().is_some_and(widens)
         })
     }

@@ -4,11 +4,25 @@
 /// A general-purpose register, by its bit in [`Effects::written`](super::instruction::Effects).
 pub(crate) type Gpr = u8;
 
-/// How many general-purpose registers there are.
+/// How many general-purpose registers an instruction set has whose values are followed.
 pub(crate) const GPRS: usize = 16;
 
 /// A function from an instruction's address and code to what it does with values.
 pub(crate) type DataReader = Box<dyn FnMut(u64, &[u8]) -> DataFlow>;
+
+/// How calls pass values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Convention {
+    pub(crate) stack_pointer: Gpr,
+    /// The registers that calls change.
+    pub(crate) clobbered: u64,
+    /// The registers that may hold variables that are passed.
+    pub(crate) arguments: u64,
+    /// The registers that may hold something else that is passed.
+    pub(crate) other_arguments: u64,
+    /// The registers of the first three integers and pointers that are passed.
+    pub(crate) parameters: [Gpr; 3],
+}
 
 /// What an instruction does with values. All operands have their values from before the
 /// instruction.

@@ -10,10 +10,10 @@
 
 use super::cfg::{Cfg, Indirect};
 use super::instruction::Successors;
-use super::instruction_set::InstructionSet;
 use super::probe::{Cost, Probe};
 use super::{Edge, EdgeKind, Function};
 use crate::address::Vaddr;
+use crate::arch::InstructionSet;
 
 /// An address that is always passed together with another one, with the same memory.
 #[derive(Clone, Debug)]

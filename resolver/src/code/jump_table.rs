@@ -82,21 +82,21 @@ pub(crate) trait JumpTableSearch {
 const FAR: usize = 200;
 
 /// How many moves and additions are followed to a constant.
-pub(super) const MOVES: u32 = 3;
+pub(crate) const MOVES: u32 = 3;
 
 /// The way back from a table to the check of its index.
-pub(super) struct Walk<H> {
+pub(crate) struct Walk<H> {
     /// What holds the index.
-    pub(super) holder: H,
+    pub(crate) holder: H,
     /// After a branch on "above" or its opposite: the number of index values, less the number in
     /// the comparison. `None` if there was no such branch, or another instruction sets its flags.
-    pub(super) beyond: Option<u64>,
+    pub(crate) beyond: Option<u64>,
     /// How many values the index can have because of its size.
-    pub(super) limit: u64,
+    pub(crate) limit: u64,
 }
 
 /// What an instruction on the way back shows.
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Go on to the instruction before it.
     Continue,
     /// The index has this many values.
@@ -110,7 +110,7 @@ pub(super) enum Step {
 ///
 /// Goes back over instructions with one predecessor each. So every path to the jump passes the
 /// check.
-pub(super) fn bound<H>(
+pub(crate) fn bound<H>(
     search: &dyn JumpTableSearch,
     mut index: usize,
     holder: H,

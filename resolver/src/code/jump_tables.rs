@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cfg::{Cfg, Indirect};
 use super::instruction::{StackDepth, Successors};
-use super::instruction_set::InstructionSet;
 use super::jump_table::{Entries, JumpTable, JumpTableSearch};
 use super::reaching_definitions::ReachingDefinitions;
 use super::stack_depth;
 use super::{Edge, EdgeKind, Function, Memory};
 use crate::address::Vaddr;
+use crate::arch::InstructionSet;
 
 /// The most entries that are read of one table.
 const LONGEST: u64 = 1 << 16;

@@ -47,7 +47,8 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     const ENTRY: u64 = 0x1000;
     const RAX: u32 = 0;

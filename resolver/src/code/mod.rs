@@ -7,32 +7,28 @@
 //! `stack_depth` for jumps that leave the function. The graph gives the predecessors of an address
 //! ([`Cfg::exactness`], `exactness`) and the other addresses where a probe sees the same
 //! ([`Cfg::equivalents`], `equivalent`). `probe` describes what the kernel does with a uprobe.
-//! `x86` and `aarch64` implement [`InstructionSet`], which contains everything that depends on the
-//! processor; `supported` lists them. `docs/design.md`, "Exactness", explains the answers.
+//! What depends on the processor is behind [`InstructionSet`](crate::arch::InstructionSet).
+//! `docs/design.md`, "Exactness", explains the answers.
 
-mod aarch64;
 mod behind;
 mod blocks;
 mod cfg;
-mod data_flow;
+pub(crate) mod data_flow;
 mod equivalent;
 mod exactness;
-mod instruction;
-mod instruction_set;
-mod jump_table;
+pub(crate) mod instruction;
+pub(crate) mod jump_table;
 mod jump_tables;
 mod made;
 mod other_values;
-mod probe;
+pub(crate) mod probe;
 mod reaching_definitions;
 mod regions;
 mod settled;
 mod spilled;
 mod stack_depth;
 mod stepped;
-mod supported;
 mod values;
-mod x86;
 
 use std::ops::Range;
 
@@ -41,12 +37,10 @@ pub(crate) use cfg::{Cfg, Indirect};
 pub(crate) use equivalent::Equivalent;
 pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
 pub(crate) use instruction::Callee;
-pub(crate) use instruction_set::InstructionSet;
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
 pub(crate) use settled::{CallEffect, MemoryPlace, NextUse, PlaceRoot, ValuePlace};
 pub(crate) use stepped::Step;
-pub(crate) use supported::of_machine;
 pub(crate) use values::Values;
 
 use crate::address::Vaddr;

@@ -91,7 +91,8 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     #[test]
     fn a_register_has_another_value_in_the_other_branch() {

@@ -2,8 +2,7 @@
 //! probe fires, what a hit costs, and what it breaks.
 //!
 //! Measured on Linux 6.18. `tests/rust/probe.rs` counts the hits, and compares what the program
-//! computes with and without the probe. The kernel's code is in `arch/x86/kernel/uprobes.c` and
-//! `arch/arm64/kernel/probes/decode-insn.c`.
+//! computes with and without the probe. The folder of an architecture names the kernel's code.
 
 /// A uprobe on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]

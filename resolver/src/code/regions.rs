@@ -83,7 +83,8 @@ impl Cfg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     fn cfg(code: &[u8]) -> Cfg {
         Cfg::of(&Function::in_one_piece(Vaddr(0x1000), code), &NoMemory, &x86::X86_64)

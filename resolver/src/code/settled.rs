@@ -121,7 +121,7 @@ impl Values {
             let end = address.offset.checked_add(i64::try_from(place.size).ok()?)?;
             let object =
                 address.offset.checked_add(place.object.start)?..address.offset.checked_add(place.object.end)?;
-            let outlives = place.outlives && !address.symbol.is_stack(self.machine.stack_pointer);
+            let outlives = place.outlives && !address.symbol.is_stack(self.convention.stack_pointer);
             let target = Target { symbol: address.symbol, bytes: address.offset..end, object, outlives };
             let (block, visits) = (place.block.as_slice(), HashMap::new());
             let mut search = Search { values: self, cfg, target, block, calls, visits, left: STEPS };
@@ -135,7 +135,7 @@ impl Values {
     pub(crate) fn is_object(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace) -> bool {
         let address = || locate(&mut self.before(cfg, cfg.index(pc.0)?)?, place);
         let Some(address) = address() else { return true };
-        let sp = self.machine.stack_pointer;
+        let sp = self.convention.stack_pointer;
         if place.offsets.len() != 1 || !address.symbol.is_stack(sp) {
             return true;
         }
@@ -156,7 +156,7 @@ impl Values {
     /// or not known.
     pub(crate) fn takes_address(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace) -> Option<bool> {
         let address = locate(&mut self.before(cfg, cfg.index(pc.0)?)?, place)?;
-        let is_in_frame = place.offsets.len() == 1 && address.symbol.is_stack(self.machine.stack_pointer);
+        let is_in_frame = place.offsets.len() == 1 && address.symbol.is_stack(self.convention.stack_pointer);
         is_in_frame.then(|| self.any(cfg, |index, _, after| self.takes(index, after, address)))
     }
 
@@ -164,7 +164,7 @@ impl Values {
     fn takes(&self, index: usize, after: &State, address: Symbolic) -> bool {
         let Some(flow) = self.flows.get(index) else { return false };
         flow.writes.iter().any(|(register, computed)| {
-            let is_sum = *register != self.machine.stack_pointer && matches!(computed, Computed::Sum(..));
+            let is_sum = *register != self.convention.stack_pointer && matches!(computed, Computed::Sum(..));
             is_sum && after.register(*register) == Some(address)
         })
     }
@@ -189,7 +189,7 @@ impl Values {
                 return;
             }
             let number = u32::try_from(names.len()).unwrap_or(u32::MAX);
-            let is_stack = value.symbol.is_stack(self.machine.stack_pointer);
+            let is_stack = value.symbol.is_stack(self.convention.stack_pointer);
             value.symbol = *names.entry(value.symbol).or_insert(Symbol::Place { number, is_stack });
         };
         state.registers.iter_mut().for_each(&mut rename);
@@ -340,7 +340,7 @@ impl Search<'_> {
     /// What a call of a known function does to the place.
     fn effect(&self, effect: CallEffect, state: &State, at: Vaddr) -> Event {
         let CallEffect::Writes { reads_second, has_size } = effect else { return Event::Nothing };
-        let [first, second, third, ..] = self.values.machine.parameters;
+        let [first, second, third, ..] = self.values.convention.parameters;
         let argument = |register: Gpr| state.register(register);
         if reads_second && argument(second).is_some_and(|from| self.target.is_pointed_at(from)) {
             return Event::Uses(NextUse::Passed(at));
@@ -359,13 +359,13 @@ impl Search<'_> {
     }
 
     fn is_on_stack(&self) -> bool {
-        self.target.symbol.is_stack(self.values.machine.stack_pointer)
+        self.target.symbol.is_stack(self.values.convention.stack_pointer)
     }
 
     /// Whether a callee gets the address of the object: in a register, or in a word of the frame
     /// for an object of the frame.
     fn is_passed(&self, state: &State) -> bool {
-        let mask = self.values.machine.arguments;
+        let mask = self.values.convention.arguments | self.values.convention.other_arguments;
         let mut arguments = (0..).zip(&state.registers).filter(|(register, _)| mask & 1u64 << register != 0);
         arguments.any(|(_, value)| self.target.is_pointed_at(*value))
             || (self.is_on_stack() && state.memory.values().any(|word| self.target.is_pointed_at(word.value)))

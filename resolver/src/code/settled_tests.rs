@@ -1,7 +1,8 @@
 //! Tests of memory liveness on functions that are assembled by hand.
 
 use super::*;
-use crate::code::{Function, NoMemory, x86};
+use crate::arch::x86;
+use crate::code::{Function, NoMemory};
 
 const RBX: u32 = 3;
 const RSP: u32 = 4;

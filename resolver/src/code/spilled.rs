@@ -45,7 +45,7 @@ impl Values {
     }
 
     fn frame(&self, cfg: &Cfg, entered: Gpr, size: u64) -> Frame {
-        let sp = self.machine.stack_pointer;
+        let sp = self.convention.stack_pointer;
         let mut frame = Frame { effects: HashMap::new(), taken: HashSet::new() };
         self.any(cfg, |index, before: &State, after: &State| {
             let Some(flow) = self.flows.get(index) else { return false };
@@ -105,7 +105,8 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     const RDI: u32 = 7;
     const RBX: u32 = 3;

@@ -109,7 +109,8 @@ fn sum(flow: &DataFlow, to: Gpr, from: Gpr) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Function, NoMemory, x86};
+    use crate::arch::x86;
+    use crate::code::{Function, NoMemory};
 
     #[test]
     fn a_step_that_is_taken_back_behind_the_loop() {

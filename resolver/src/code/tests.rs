@@ -4,6 +4,7 @@ use tools::Choices;
 
 use super::*;
 use crate::address::Vaddr;
+use crate::arch::{InstructionSet, aarch64, x86};
 
 struct Data(u64, Vec<u8>);
 

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cfg::Cfg;
-use super::data_flow::{Access, Base, Computed, DataFlow, GPRS, Gpr};
+use super::data_flow::{Access, Base, Computed, Convention, DataFlow, GPRS, Gpr};
 use super::instruction::Successors;
 use super::{EdgeKind, Function};
 
@@ -121,7 +121,7 @@ impl State {
     }
 
     /// Executes the instruction with index `at`.
-    pub(super) fn step(&mut self, at: usize, flow: &DataFlow, is_call: bool, machine: &Machine) {
+    pub(super) fn step(&mut self, at: usize, flow: &DataFlow, is_call: bool, convention: &Convention) {
         let made = |register: Gpr| Symbol::Made { at: u32::try_from(at).unwrap_or(u32::MAX), register }.plus(0);
         let mut registers = self.registers;
         let mut loaded = Vec::new();
@@ -150,12 +150,12 @@ impl State {
             }
         }
         for access in flow.accesses.iter().filter(|access| access.writes) {
-            self.store(access, machine);
+            self.store(access, convention);
         }
         self.registers = registers;
         if is_call {
-            self.memory.retain(|address, _| address.symbol.is_stack(machine.stack_pointer));
-            for register in (0..).take(GPRS).filter(|register| machine.clobbered & 1 << register != 0) {
+            self.memory.retain(|address, _| address.symbol.is_stack(convention.stack_pointer));
+            for register in (0..).take(GPRS).filter(|register| convention.clobbered & 1 << register != 0) {
                 if let Some(slot) = self.registers.get_mut(usize::from(register)) {
                     *slot = made(register);
                 }
@@ -184,8 +184,8 @@ impl State {
         }
     }
 
-    fn store(&mut self, access: &Access, machine: &Machine) {
-        let is_stack = |symbol: Symbol| symbol.is_stack(machine.stack_pointer);
+    fn store(&mut self, access: &Access, convention: &Convention) {
+        let is_stack = |symbol: Symbol| symbol.is_stack(convention.stack_pointer);
         let target = self.address(access);
         match target {
             Some(target) if !access.is_indexed => {
@@ -226,18 +226,6 @@ impl State {
     }
 }
 
-/// What depends on the processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
-    pub(super) stack_pointer: Gpr,
-    /// The registers that calls change.
-    pub(super) clobbered: u64,
-    /// The registers that may hold arguments of calls.
-    pub(super) arguments: u64,
-    /// The registers of the first three integers and pointers that are passed.
-    pub(super) parameters: [Gpr; 3],
-}
-
 /// The values in a function.
 #[derive(Debug)]
 pub(crate) struct Values {
@@ -246,7 +234,7 @@ pub(crate) struct Values {
     heads: HashMap<usize, State>,
     /// Where edges lead that the instructions do not show: jump tables, landing pads.
     hidden: HashMap<usize, Vec<usize>>,
-    pub(super) machine: Machine,
+    pub(super) convention: Convention,
 }
 
 /// The most steps for each instruction.
@@ -255,7 +243,7 @@ const PASSES: usize = 64;
 impl Values {
     /// Follows the values of a function; `None` if its code or its paths are not known completely.
     pub(crate) fn of(function: &Function<'_>, cfg: &Cfg) -> Option<Self> {
-        let mut reader = cfg.set.data_flow()?;
+        let (mut reader, convention) = cfg.set.data_flow()?;
         let edges = || cfg.edges.values().flatten();
         if cfg.has_unknown_edges()
             || edges().any(|edge| matches!(edge.kind, EdgeKind::OtherFunction | EdgeKind::Patched | EdgeKind::Fixup))
@@ -273,13 +261,8 @@ impl Values {
                 }
             }
         }
-        let stack_pointer = cfg.set.stack_pointer();
-        // Other than for jump tables, it matters that r9 to r11 may change.
-        let clobbered = cfg.set.clobbered_by_calls() | 0x0f00;
-        let (arguments, parameters) = (cfg.set.argument_registers(), cfg.set.first_parameters());
-        let machine = Machine { stack_pointer, clobbered, arguments, parameters };
         let heads = HashMap::with_capacity(cfg.edges.len().saturating_add(1));
-        let mut values = Self { flows, heads, hidden, machine };
+        let mut values = Self { flows, heads, hidden, convention };
         values.follow(cfg)?;
         Some(values)
     }
@@ -288,7 +271,7 @@ impl Values {
         let is_head: Vec<bool> =
             cfg.instructions.iter().map(|it| it.at == cfg.entry || cfg.edges.contains_key(&it.at)).collect();
         let entry = cfg.index(cfg.entry)?;
-        self.heads.insert(entry, State::at_entry(self.machine.stack_pointer));
+        self.heads.insert(entry, State::at_entry(self.convention.stack_pointer));
         let mut todo = BTreeSet::from([entry]);
         let mut left = cfg.instructions.len().saturating_mul(PASSES);
         while let Some(head) = todo.pop_first() {
@@ -330,7 +313,7 @@ impl Values {
         let (Some(it), Some(flow)) = (cfg.instructions.get(index), self.flows.get(index)) else {
             return (None, Vec::new());
         };
-        state.step(index, flow, it.successors == Successors::Call, &self.machine);
+        state.step(index, flow, it.successors == Successors::Call, &self.convention);
         let mut others: Vec<usize> = it.branch_target().and_then(|target| cfg.index(target)).into_iter().collect();
         others.extend(self.hidden.get(&index).into_iter().flatten());
         let next = it.edge_to_next().and_then(|_| cfg.index(it.end()));
@@ -339,7 +322,7 @@ impl Values {
 
     /// Whether calls may change a register.
     pub(super) fn is_clobbered(&self, register: Gpr) -> bool {
-        self.machine.clobbered & 1 << register != 0
+        self.convention.clobbered & 1 << register != 0
     }
 
     /// The targets of an instruction that the code does not show.

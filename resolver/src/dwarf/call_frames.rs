@@ -1,7 +1,7 @@
 //! The frame base and the call frame of a variable at a place (DWARF 5, 3.3.5 and 6.4).
 //!
 //! Call frame information comes from `.debug_frame`. If that has none for the address, it comes
-//! from `.eh_frame` (System V ABI AMD64, 3.7).
+//! from `.eh_frame`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use super::locations::Locations;
 use super::sections::Reader;
 use super::unsupported::{FrameBaseProblem, Unsupported};
 use crate::address::Vaddr;
-use crate::location::{Expr, Node, Processor, Register, Source, ValueType};
+use crate::location::{Expr, Node, Register, Source, ValueType};
 use crate::ranges::RangeMap;
 
 /// The row of the call frame table for an address.
@@ -123,10 +123,7 @@ impl<'s> Locations<'s> {
     }
 
     pub(super) fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
-        let vendor = match self.units.processor() {
-            Processor::Aarch64 => gimli::Vendor::AArch64,
-            _ => gimli::Vendor::Default,
-        };
+        let vendor = self.units.processor().set().map_or(gimli::Vendor::Default, |set| set.call_frame_vendor());
         let mut debug_frame = gimli::DebugFrame::from(self.units.sections.reader(".debug_frame"));
         debug_frame.set_address_size(self.units.sections.address_size());
         debug_frame.set_vendor(vendor);

@@ -12,7 +12,6 @@ use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
 use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
 use crate::Error;
-use crate::location::Processor;
 use crate::text;
 use crate::types::{Language, Member, OpaqueReason, Sequence, Shape, Type, Variant, Variants};
 
@@ -158,14 +157,13 @@ impl Describer<'_, '_> {
         })
     }
 
-    /// A float in an IEEE 754 format, or the `long double` of x86.
+    /// A float in an IEEE 754 format, or the `long double` of the x87.
     fn float(&self, name: &str, size: u64) -> Shape {
-        let x86 = matches!(self.info.units.processor(), Processor::X86_64 | Processor::I386);
-        let arm = self.info.units.processor() == Processor::Aarch64;
+        let has_x87 = self.info.units.processor().set().map(|set| set.x87().is_some());
         match (size, name) {
             (2, "_Float16" | "__fp16" | "f16" | "half") | (4 | 8, _) => Shape::Float,
-            (12 | 16, "long double") if x86 => Shape::Float,
-            (16, "long double" | "_Float128" | "__float128" | "f128") if arm => Shape::Float,
+            (12 | 16, "long double") if has_x87 == Some(true) => Shape::Float,
+            (16, "long double" | "_Float128" | "__float128" | "f128") if has_x87 == Some(false) => Shape::Float,
             _ => Shape::Opaque(OpaqueReason::FloatFormat),
         }
     }

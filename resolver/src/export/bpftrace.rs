@@ -5,7 +5,7 @@ use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill, most, smaller};
 use super::plan::{Planned, PlannedArgument, Point};
 use super::symbols::FunctionNames;
-use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
 use crate::location::{Processor, Register};
@@ -44,7 +44,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
 
 /// The call of `printf`.
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, SiteOmission> {
-    let syntax = BpftraceSyntax { here: point.address };
+    let syntax = BpftraceSyntax { here: point.address, processor: Processor::of(writer.image.arch) };
     let mut call = Call::default();
     fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
         let (conversion, values) = express(&syntax, conversion, wanted)?;
@@ -147,17 +147,12 @@ fn value(
 
 struct BpftraceSyntax {
     here: Vaddr,
+    processor: Processor,
 }
 
 impl Syntax for BpftraceSyntax {
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        let name = register.name(Processor::X86_64);
-        match register.0 {
-            0..=7 => Ok(format!("reg(\"{}\")", name.trim_start_matches("%r"))),
-            8..=15 => Ok(format!("reg(\"{}\")", name.trim_start_matches('%'))),
-            16 => self.instruction_pointer(),
-            _ => Err(ArgumentOmission::Register(Tool::Bpftrace, register, Processor::X86_64)),
-        }
+        Ok(format!("reg(\"{}\")", processor::register(Tool::Bpftrace, register, self.processor)?))
     }
 
     fn memory(&self, address: &str, size: u8) -> String {
@@ -169,6 +164,6 @@ impl Syntax for BpftraceSyntax {
     }
 
     fn instruction_pointer(&self) -> Result<String, ArgumentOmission> {
-        Ok("reg(\"ip\")".to_owned())
+        Ok(format!("reg(\"{}\")", processor::instruction_pointer(Tool::Bpftrace, self.processor)?))
     }
 }

@@ -11,12 +11,12 @@ use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill, most, smaller};
 use super::loaded::Loaded;
 use super::plan::{Planned, PlannedArgument, Point, Precision, identifier};
-use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer};
+use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
+use crate::arch::GdbFloat;
 use crate::image::{Image, ImageKind};
 use crate::location::{Processor, Register};
 use crate::record::printf::{Conversion, Count};
-use crate::resolve::Architecture;
 
 const MARK: &str = "#";
 
@@ -28,7 +28,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     let module = identifier(&writer.image.module, 63);
     let loaded = Loaded::of(&image, &module);
     let is_library = writer.image.kind == ImageKind::Shared;
-    let arm = writer.image.arch == Architecture::Aarch64;
+    let processor = Processor::of(writer.image.arch);
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; also with a program that runs (-p PID)"]);
     // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");
@@ -58,7 +58,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     let (mut switches, mut start) = (BTreeMap::new(), None);
     writer.each(MARK, planned, &mut |writer, point| {
         let loaded = loaded.as_ref().map_err(Clone::clone)?;
-        printed(writer, point, &format!("*{}", loaded.reach(point.address)), arm)?;
+        printed(writer, point, &format!("*{}", loaded.reach(point.address)), processor)?;
         // In a library's script the one that waits for the library is the first.
         let before = loaded.breakpoints() + usize::from(is_library);
         let number = before + writer.exported.breakpoints.len() + 1;
@@ -154,8 +154,8 @@ struct Printed {
     texts: Vec<Text>,
 }
 
-fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), SiteOmission> {
-    let syntax = GdbSyntax { here: point.address, arm };
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: Processor) -> Result<(), SiteOmission> {
+    let syntax = GdbSyntax { here: point.address, processor };
     let mut printed = Printed::default();
     fill(writer, MARK, point, &mut printed, Printed::text, |printed, conversion, wanted| {
         printed.express(&syntax, conversion, wanted)
@@ -294,27 +294,26 @@ fn is_star(wanted: &PlannedArgument<'_>) -> bool {
 
 struct GdbSyntax {
     here: Vaddr,
-    arm: bool,
+    processor: Processor,
 }
 
 impl GdbSyntax {
     fn float(&self, at: &Operand, size: u8) -> Result<String, ArgumentOmission> {
-        let (name, member) = match size {
-            4 => ("float", "v4_float"),
-            8 => ("double", "v2_double"),
+        let name = match size {
+            4 => "float",
+            8 => "double",
             _ => return Err(ArgumentOmission::FloatSize(size)),
         };
         match at {
             Operand::Memory(address) => Ok(format!("*({name} *){}", arithmetic::expr(self, address)?)),
-            Operand::Register(Register(number @ 17..=32)) if !self.arm => {
-                Ok(format!("$xmm{}.{member}[0]", number - 17))
+            Operand::Register(register) => {
+                let in_register = ArgumentOmission::FloatInRegister(*register, self.processor);
+                let set = self.processor.set().ok_or(in_register.clone())?;
+                match set.gdb_float(register.0, size) {
+                    Some(float) => Ok(float),
+                    None => self.float_of_bits(at, size).map_err(|_| in_register),
+                }
             }
-            Operand::Register(Register(number @ 64..=95)) if self.arm => {
-                Ok(format!("$v{}.{}[0]", number - 64, if size == 4 { "s.f" } else { "d.f" }))
-            }
-            Operand::Register(Register(0..=15)) if !self.arm => self.float_of_bits(at, size),
-            Operand::Register(Register(0..=30)) if self.arm => self.float_of_bits(at, size),
-            Operand::Register(register) => Err(ArgumentOmission::FloatInRegister(*register, self.processor())),
             Operand::Value(_) | Operand::Constant(_) => self.float_of_bits(at, size),
         }
     }
@@ -322,29 +321,16 @@ impl GdbSyntax {
     /// A float from its bits. gdb has no expression for that, but a variable of its own that has the
     /// type of a vector register has the same bits as an integer and as a float.
     fn float_of_bits(&self, at: &Operand, size: u8) -> Result<String, ArgumentOmission> {
-        let (register, integer, float) = match (self.arm, size) {
-            (false, 4) => ("$xmm0", "v4_int32", "v4_float"),
-            (false, _) => ("$xmm0", "v2_int64", "v2_double"),
-            (true, 4) => ("$v0", "s.u", "s.f"),
-            (true, _) => ("$v0", "d.u", "d.f"),
-        };
+        let registers = self.processor.set().and_then(|set| set.gdb_float_bits(size));
+        let GdbFloat { register, integer, float } = registers.ok_or(ArgumentOmission::Float(Tool::Gdb))?;
         let bits = arithmetic::bits(self, at, size)?;
-        Ok(format!("($smark_float = {register}, $smark_float.{integer}[0] = {bits}, $smark_float.{float}[0])"))
-    }
-
-    fn processor(&self) -> Processor {
-        if self.arm { Processor::Aarch64 } else { Processor::X86_64 }
+        Ok(format!("($smark_float = {register}, $smark_float.{integer} = {bits}, $smark_float.{float})"))
     }
 }
 
 impl Syntax for GdbSyntax {
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        let name = register.name(self.processor());
-        match (self.arm, register.0) {
-            (false, 0..=16) => Ok(format!("(unsigned long)${}", name.trim_start_matches('%'))),
-            (true, 0..=32) => Ok(format!("(unsigned long)${name}")),
-            _ => Err(ArgumentOmission::Register(Tool::Gdb, register, self.processor())),
-        }
+        Ok(format!("(unsigned long){}", processor::register(Tool::Gdb, register, self.processor)?))
     }
 
     fn memory(&self, address: &str, size: u8) -> String {

@@ -15,6 +15,7 @@ mod loaded;
 mod omission;
 mod perf;
 mod plan;
+mod processor;
 pub mod sdt;
 mod stap;
 mod symbols;
@@ -27,7 +28,7 @@ pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Precision, Sett
 pub use tool::Tool;
 pub use writer::{Breakpoint, Exported};
 
-use crate::resolve::{Architecture, Marker, ResolvedImage};
+use crate::resolve::{Marker, ResolvedImage};
 use writer::Writer;
 
 /// The tool that reads an export.
@@ -63,12 +64,14 @@ pub fn text(
 ) -> Result<Exported, ExportError> {
     let mut writer = Writer { image, path, exported: Exported::default() };
     let uprobe = to != Consumer::Gdb;
-    let supported: &[Architecture] = if matches!(to, Consumer::Bpftrace | Consumer::Stap) {
-        &[Architecture::X86_64]
-    } else {
-        &[Architecture::X86_64, Architecture::Aarch64]
+    let tool = match to {
+        Consumer::Uprobe => Tool::Kernel,
+        Consumer::Perf => Tool::Perf,
+        Consumer::Bpftrace => Tool::Bpftrace,
+        Consumer::Stap => Tool::SystemTap,
+        Consumer::Gdb => Tool::Gdb,
     };
-    plan::check(image, supported)?;
+    plan::check(image, &|set| set.is_exported_to(tool))?;
     if bytes.get(5) != Some(&1) {
         return Err(ExportError::BigEndian);
     }

@@ -20,7 +20,7 @@ pub enum ExportError {
         /// The processor of the image.
         processor: Architecture,
         /// The processors that are supported.
-        supported: &'static [Architecture],
+        supported: Vec<Architecture>,
     },
     /// The image is big-endian.
     BigEndian,

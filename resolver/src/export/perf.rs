@@ -8,7 +8,7 @@
 
 use super::plan::{Planned, Point};
 use super::{ExportError, Tool, Writer, uprobe};
-use crate::resolve::Architecture;
+use crate::location::Processor;
 
 const MARK: &str = "#";
 
@@ -16,7 +16,7 @@ const MARK: &str = "#";
 const LINE: usize = 3900;
 
 /// Adds a definition, or prints it with `-D`.
-const ARM: &str = "\
+const DEFINE: &str = "\
 define() {
     if [ \"$do\" = -D ]; then printf '%s\\n' \"$1\"; return; fi
     for at in /sys/kernel/tracing /sys/kernel/debug/tracing; do
@@ -47,20 +47,20 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
             MARK,
             "perf probe has no syntax for the switch of a probe, and none for an address that all versions know.",
         );
-        writer.line(ARM);
+        writer.line(DEFINE);
     }
-    let aarch64 = writer.image.arch == Architecture::Aarch64;
+    let processor = Processor::of(writer.image.arch);
     writer.each(MARK, planned, &mut |writer, point| {
         uprobe::say_whole_texts(writer, MARK, point);
         if is_direct(point) {
-            let (definition, left_out) = uprobe::definition(point, writer.path, aarch64);
+            let (definition, left_out) = uprobe::definition(point, writer.path, processor);
             for (argument, why) in left_out {
                 writer.without(MARK, &argument, &why);
             }
             writer.line(&format!("define {}", quoted(&definition)));
             return Ok(());
         }
-        let (arguments, left_out) = uprobe::arguments(point, aarch64, LINE.saturating_sub(writer.path.len()));
+        let (arguments, left_out) = uprobe::arguments(point, processor, LINE.saturating_sub(writer.path.len()));
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }

@@ -3,15 +3,14 @@
 use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
+use crate::arch::InstructionSet;
 use crate::image::ImageKind;
 use crate::record::printf::{self, Count, Piece};
-use crate::resolve::{
-    Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict,
-};
+use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
-use super::{ArgumentOmission, ExportError, SiteOmission};
+use super::{ArgumentOmission, ExportError, SiteOmission, processor};
 
 /// Which of several equivalent addresses is probed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,14 +93,13 @@ const NAME: usize = 63;
 ///
 /// # Errors
 ///
-/// The kind of the image or its processor is not supported: only executables and shared objects for
-/// x86-64 are.
+/// The kind of the image or its processor is not supported: only executables and shared objects are.
 pub fn points<'r>(
     image: &'r ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> Result<Vec<Planned<'r>>, ExportError> {
-    check(image, &[Architecture::X86_64])?;
+    check(image, &|set| set.is_watched())?;
     Ok(plan(image, keep, settings, true))
 }
 
@@ -390,14 +388,14 @@ impl<'r> Point<'r> {
 }
 
 /// Fails if images of this kind or processor cannot be exported.
-pub(super) fn check(image: &ResolvedImage, processors: &'static [Architecture]) -> Result<(), ExportError> {
+pub(super) fn check(
+    image: &ResolvedImage,
+    accepts: &dyn Fn(&'static dyn InstructionSet) -> bool,
+) -> Result<(), ExportError> {
     if !matches!(image.kind, ImageKind::Executable | ImageKind::Pie | ImageKind::Shared) {
         return Err(ExportError::Kind(image.kind));
     }
-    match processors.contains(&image.arch) {
-        true => Ok(()),
-        false => Err(ExportError::Processor { processor: image.arch, supported: processors }),
-    }
+    processor::check(image.arch, accepts)
 }
 
 #[cfg(test)]

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, PointSwitch, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
-use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool};
+use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool, processor};
 use crate::address::Vaddr;
+use crate::arch::OperandSyntax;
 use crate::integer;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
-use crate::resolve::{Architecture, Marker, ResolvedImage};
+use crate::resolve::{Marker, ResolvedImage};
 
 const NOTES: &[u8] = b".note.stapsdt";
 const BASE: &[u8] = b".stapsdt.base";
@@ -64,7 +65,7 @@ pub fn image(
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> Result<Exported, ExportError> {
-    check(image, &[Architecture::X86_64, Architecture::Aarch64])?;
+    check(image, &|set| set.is_exported_to(Tool::SdtReaders))?;
     let mut table = SectionTable::read(bytes)?;
     let mut exported = Exported::default();
     let mut notes = table.notes.clone();
@@ -102,7 +103,7 @@ pub fn image(
             }
         }
         let (provider, name) = names.of(&point);
-        let arguments = match arguments(&point, image.arch == Architecture::Aarch64) {
+        let arguments = match arguments(&point, Processor::of(image.arch)) {
             (arguments, None) => arguments,
             (arguments, Some((from, why))) => {
                 exported.notes.push(Note::Arguments { marker: Arc::clone(&point.marker.name), at, from, why });
@@ -169,8 +170,8 @@ impl Names {
 }
 
 /// The operands of a site's arguments up to the first one that is left out, and why that is.
-fn arguments(point: &Point<'_>, arm: bool) -> (Vec<String>, Option<(Arc<str>, ArgumentOmission)>) {
-    let operands = OperandSyntax { here: point.address, arm };
+fn arguments(point: &Point<'_>, processor: Processor) -> (Vec<String>, Option<(Arc<str>, ArgumentOmission)>) {
+    let operands = SdtSyntax { here: point.address, processor };
     let mut all = Vec::new();
     for wanted in point.wanted() {
         match wanted.fetch.and_then(|fetch| operands.of(&fetch)) {
@@ -183,12 +184,12 @@ fn arguments(point: &Point<'_>, arm: bool) -> (Vec<String>, Option<(Arc<str>, Ar
     (all, None)
 }
 
-struct OperandSyntax {
+struct SdtSyntax {
     here: Vaddr,
-    arm: bool,
+    processor: Processor,
 }
 
-impl OperandSyntax {
+impl SdtSyntax {
     fn of(&self, fetch: &Fetch) -> Result<Vec<String>, ArgumentOmission> {
         match fetch {
             Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::SdtReaders)),
@@ -214,7 +215,7 @@ impl OperandSyntax {
                 } else {
                     integer::unsigned(*bits, size).to_string()
                 };
-                format!("{}{number}", if self.arm { "" } else { "$" })
+                format!("{}{number}", if self.is_att() { "$" } else { "" })
             }
             Operand::Value(value) => self.value(value, size)?,
         };
@@ -232,12 +233,11 @@ impl OperandSyntax {
 
     /// The name of the whole register. Readers take its low bytes, and disagree on the name of `%r8b`.
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        let processor = if self.arm { Processor::Aarch64 } else { Processor::X86_64 };
-        let name = register.name(processor);
-        match (self.arm, register.0) {
-            (false, 0..=15) | (true, 0..=31) => Ok(name.into_owned()),
-            _ => Err(ArgumentOmission::Register(Tool::SdtReaders, register, processor)),
-        }
+        processor::register(Tool::SdtReaders, register, self.processor)
+    }
+
+    fn is_att(&self) -> bool {
+        self.processor.set().is_some_and(|set| set.operand_syntax() == OperandSyntax::Att)
     }
 
     fn memory(&self, address: &Expr) -> Result<String, ArgumentOmission> {
@@ -245,17 +245,17 @@ impl OperandSyntax {
         match base.node() {
             Node::Register(register, ValueType::Generic) => {
                 let register = self.register(*register)?;
-                Ok(match (self.arm, offset) {
-                    (true, 0) => format!("[{register}]"),
-                    (true, _) => format!("[{register}, {offset}]"),
-                    (false, _) => format!("{offset}({register})"),
+                Ok(match offset {
+                    _ if self.is_att() => format!("{offset}({register})"),
+                    0 => format!("[{register}]"),
+                    _ => format!("[{register}, {offset}]"),
                 })
             }
-            Node::Address(target) if !self.arm => {
+            Node::Address(target) => {
+                let pointer = processor::instruction_pointer(Tool::SdtReaders, self.processor)?;
                 let away = target.0.wrapping_add_signed(offset).wrapping_sub(self.here.0) as i64;
-                Ok(format!("{away}(%rip)"))
+                Ok(format!("{away}({pointer})"))
             }
-            Node::Address(_) => Err(ArgumentOmission::FixedAddress),
             Node::ThreadLocal(_) => Err(ArgumentOmission::ThreadLocal),
             _ => Err(ArgumentOmission::ComputedAddress),
         }

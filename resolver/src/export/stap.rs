@@ -7,7 +7,7 @@ use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill, most, smaller};
 use super::plan::{Planned, PlannedArgument, Point};
-use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
 use crate::location::{Processor, Register};
@@ -41,7 +41,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
 }
 
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, SiteOmission> {
-    let syntax = StapSyntax { here: point.address };
+    let syntax = StapSyntax { here: point.address, processor: Processor::of(writer.image.arch) };
     let mut call = Call::default();
     fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
         let (conversion, value) = express(&syntax, conversion, wanted)?;
@@ -120,15 +120,12 @@ fn text(syntax: &StapSyntax, address: &str, wanted: &PlannedArgument<'_>) -> Res
 
 struct StapSyntax {
     here: Vaddr,
+    processor: Processor,
 }
 
 impl Syntax for StapSyntax {
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        let name = register.name(Processor::X86_64);
-        match register.0 {
-            0..=16 => Ok(format!("u_register(\"{}\")", name.trim_start_matches('%'))),
-            _ => Err(ArgumentOmission::Register(Tool::SystemTap, register, Processor::X86_64)),
-        }
+        Ok(format!("u_register(\"{}\")", processor::register(Tool::SystemTap, register, self.processor)?))
     }
 
     fn memory(&self, address: &str, size: u8) -> String {
@@ -144,6 +141,6 @@ impl Syntax for StapSyntax {
     }
 
     fn instruction_pointer(&self) -> Result<String, ArgumentOmission> {
-        Ok("u_register(\"rip\")".to_owned())
+        Ok(format!("u_register(\"{}\")", processor::instruction_pointer(Tool::SystemTap, self.processor)?))
     }
 }

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
-use super::{ArgumentOmission, ExportError, Tool, Writer};
+use super::{ArgumentOmission, ExportError, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
 use crate::integer;
 use crate::location::{Binary, Expr, Node, Processor, Register, Value, ValueType};
-use crate::resolve::Architecture;
 
 const MARK: &str = "#";
 
@@ -39,9 +38,9 @@ const RESERVED: [&str; 9] = [
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
     check_path(writer.path)?;
     writer.heading(MARK, &["As root: cat THIS >> /sys/kernel/tracing/uprobe_events"]);
-    let aarch64 = writer.image.arch == Architecture::Aarch64;
+    let processor = Processor::of(writer.image.arch);
     writer.each(MARK, planned, &mut |writer, point| {
-        let (definition, left_out) = definition(point, writer.path, aarch64);
+        let (definition, left_out) = definition(point, writer.path, processor);
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }
@@ -69,21 +68,21 @@ pub(super) fn say_whole_texts(writer: &mut Writer<'_>, mark: &str, point: &Point
 /// # Errors
 ///
 /// The kernel cannot compute the address.
-pub fn memory(address: &Expr, here: Vaddr) -> Result<String, ArgumentOmission> {
-    let (text, _) = FetchSyntax { here, aarch64: false }.memory(address)?;
+pub fn memory(address: &Expr, here: Vaddr, processor: Processor) -> Result<String, ArgumentOmission> {
+    let (text, _) = FetchSyntax { here, processor }.memory(address)?;
     match text.len() <= ARGUMENT {
         true => Ok(text),
         false => Err(ArgumentOmission::LongDefinition { definition: text, limit: ARGUMENT }),
     }
 }
 
-/// The fetch argument for a register of x86-64, without its type.
+/// The fetch argument for a register, without its type.
 ///
 /// # Errors
 ///
 /// The kernel does not hand it out.
-pub fn register(register: Register) -> Result<String, ArgumentOmission> {
-    FetchSyntax { here: Vaddr(0), aarch64: false }.register(register)
+pub fn register(register: Register, processor: Processor) -> Result<String, ArgumentOmission> {
+    processor::register(Tool::Kernel, register, processor)
 }
 
 /// Fails if a path cannot stand in `uprobe_events`, which cuts lines at white space, `:` and `#`.
@@ -101,12 +100,16 @@ pub fn check_path(path: &str) -> Result<(), ExportError> {
 }
 
 /// The line of a site, and the arguments that are left out.
-pub(super) fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(String, ArgumentOmission)>) {
+pub(super) fn definition(
+    point: &Point<'_>,
+    path: &str,
+    processor: Processor,
+) -> (String, Vec<(String, ArgumentOmission)>) {
     let mut line = format!("p:{}/{} {path}:{}", point.group, point.event, point.offset);
     if let Some(switch) = point.switch {
         line.push_str(&format!("({})", switch.offset));
     }
-    let (arguments, left_out) = arguments(point, aarch64, LINE.saturating_sub(line.len()));
+    let (arguments, left_out) = arguments(point, processor, LINE.saturating_sub(line.len()));
     for argument in arguments {
         line.push(' ');
         line.push_str(&argument);
@@ -117,7 +120,7 @@ pub(super) fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (Strin
 /// The arguments of a site as `name=FETCH` in at most `room` bytes, and those that are left out.
 pub(super) fn arguments(
     point: &Point<'_>,
-    aarch64: bool,
+    processor: Processor,
     room: usize,
 ) -> (Vec<String>, Vec<(String, ArgumentOmission)>) {
     let (mut arguments, mut left_out) = (Vec::new(), Vec::new());
@@ -125,7 +128,7 @@ pub(super) fn arguments(
     let mut size = 0usize;
     for wanted in point.wanted() {
         let text = wanted.argument.text.to_string();
-        let expressed = wanted.fetch.and_then(|fetch| express(&fetch, wanted.letter, point.address, aarch64));
+        let expressed = wanted.fetch.and_then(|fetch| express(&fetch, wanted.letter, point.address, processor));
         let fetches = match expressed {
             Ok(fetches) => fetches,
             Err(why) => {
@@ -163,9 +166,9 @@ fn express(
     fetch: &Fetch,
     letter: char,
     here: Vaddr,
-    aarch64: bool,
+    processor: Processor,
 ) -> Result<Vec<(&'static str, String)>, ArgumentOmission> {
-    let syntax = FetchSyntax { here, aarch64 };
+    let syntax = FetchSyntax { here, processor };
     match fetch {
         Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::Kernel)),
         Fetch::Number { at, size, kind } => Ok(vec![("", syntax.number(at, *size, *kind, letter)?)]),
@@ -187,7 +190,7 @@ type Text = (String, u32);
 
 struct FetchSyntax {
     here: Vaddr,
-    aarch64: bool,
+    processor: Processor,
 }
 
 /// The text of a read at an offset from the address `text`.
@@ -252,14 +255,11 @@ impl FetchSyntax {
         match base.node() {
             Node::Address(target) => {
                 let away = target.0.wrapping_add_signed(offset).wrapping_sub(self.here.0) as i64;
-                within(1, away, (self.instruction_pointer().to_owned(), 0))
+                let pointer = processor::instruction_pointer(Tool::Kernel, self.processor)?;
+                within(1, away, (pointer.to_owned(), 0))
             }
             _ => within(1, offset, self.value(base, 8)?),
         }
-    }
-
-    fn instruction_pointer(&self) -> &'static str {
-        if self.aarch64 { "%pc" } else { "%ip" }
     }
 
     /// The low `size` bytes of a computation.
@@ -274,17 +274,8 @@ impl FetchSyntax {
         }
     }
 
-    /// The name of a register in the kernel's probe syntax (`arch/*/kernel/ptrace.c`).
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        let processor = if self.aarch64 { Processor::Aarch64 } else { Processor::X86_64 };
-        let name = register.name(processor);
-        match (self.aarch64, register.0) {
-            (false, 0..=7) => Ok(format!("%{}", name.trim_start_matches("%r"))),
-            (false, 8..=15) => Ok(name.into_owned()),
-            (false, 16) => Ok("%ip".to_owned()),
-            (true, 0..=32) => Ok(format!("%{name}")),
-            _ => Err(ArgumentOmission::Register(Tool::Kernel, register, processor)),
-        }
+        processor::register(Tool::Kernel, register, self.processor)
     }
 }
 

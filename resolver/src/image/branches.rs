@@ -7,7 +7,6 @@ use object::{Object as _, ObjectSection as _, RelocationFlags, SectionFlags, Sec
 
 use super::{Image, Layout, RelocationTarget};
 use crate::address::SectionOffset;
-use crate::code;
 
 impl<'data> Image<'data> {
     /// The contents of a loaded section of a relocatable object. In code, branches and table
@@ -19,7 +18,7 @@ impl<'data> Image<'data> {
         let mut bytes = Cow::Borrowed(header.data().unwrap_or_default());
         let is_code = matches!(header.flags(),
             SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_EXECINSTR) != 0);
-        let (true, Some(set)) = (is_code, code::of_machine(self.machine())) else { return bytes };
+        let (true, Some(set)) = (is_code, self.processor().set()) else { return bytes };
         for (offset, relocation) in header.relocations() {
             let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
             let Some(here) = layout.address(section, SectionOffset(offset)) else { continue };
@@ -28,12 +27,11 @@ impl<'data> Image<'data> {
                 Ok(RelocationTarget::Nowhere) | Err(_) => None,
             };
             let Some(start) = usize::try_from(offset).ok() else { continue };
-            let field = start.checked_add(4).and_then(|end| bytes.get(start..end)?.first_chunk().copied());
-            let Some(field) = field.map(u32::from_le_bytes) else { continue };
-            let value = set.relocated(r_type, field, here, &target);
-            let Some(value) = value else { continue };
-            if let Some(field) = bytes.to_mut().get_mut(start..start.saturating_add(4)) {
-                field.copy_from_slice(&value.to_le_bytes());
+            let field = bytes.get(start..).unwrap_or_default().iter().take(8);
+            let code = field.rev().fold(0, |code, byte| code << 8 | u64::from(*byte));
+            let Some(code) = set.relocated(r_type, code, here, &target) else { continue };
+            for (byte, new) in bytes.to_mut().iter_mut().skip(start).zip(code.to_le_bytes()) {
+                *byte = new;
             }
         }
         bytes

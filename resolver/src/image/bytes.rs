@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader as _};
-use object::{
-    Architecture, Endianness, Object as _, ObjectSection as _, RelocationFlags, SectionFlags, SectionIndex, elf,
-};
+use object::{Endianness, Object as _, ObjectSection as _, RelocationFlags, SectionFlags, SectionIndex, elf};
 
 use super::{Image, Layout};
 use crate::address::{SectionOffset, Vaddr};
@@ -69,18 +67,14 @@ impl<'i, 'data> Constants<'i, 'data> {
             }
         }
         let constant: Vec<_> = constant.into_iter().map(|range| (range, (), ())).collect();
-        let mut written = BTreeMap::new();
+        let (mut written, set) = (BTreeMap::new(), image.processor().set());
         for (address, relocation) in image.elf.dynamic_relocations().into_iter().flatten() {
-            // The addend is stored in the relocated field (`SHT_REL`, as on i386).
+            // The addend is stored in the relocated field (`SHT_REL`).
             if relocation.has_implicit_addend() {
                 continue;
             }
             let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
-            let is_relative = match image.elf.architecture() {
-                Architecture::X86_64 => r_type == elf::R_X86_64_RELATIVE,
-                Architecture::Aarch64 => r_type == elf::R_AARCH64_RELATIVE,
-                _ => false,
-            };
+            let is_relative = set.is_some_and(|set| set.relative_relocation() == r_type);
             written.insert(address, is_relative.then(|| relocation.addend().to_le_bytes()));
         }
         Self { image, constant: RangeMap::new(&constant), written }

@@ -3,9 +3,7 @@
 
 use std::collections::HashMap;
 
-use object::{
-    Architecture, Object as _, ObjectSymbol as _, ObjectSymbolTable as _, RelocationFlags, RelocationTarget, elf,
-};
+use object::{Object as _, ObjectSymbol as _, ObjectSymbolTable as _, RelocationFlags, RelocationTarget};
 
 use super::Image;
 
@@ -14,9 +12,11 @@ const LONGEST: usize = 16 << 10;
 
 impl<'data> Image<'data> {
     /// Maps the address of each such word to the mangled name of the symbol. A word with several
-    /// relocations is left out. The map is empty unless the image is linked and for x86-64.
+    /// relocations is left out. The map is empty for a relocatable object, and if the set has no such calls that are
+    /// followed.
     pub(crate) fn imports(&self) -> HashMap<u64, &'data [u8]> {
-        let (Architecture::X86_64, Some(table)) = (self.elf.architecture(), self.elf.dynamic_symbol_table()) else {
+        let imports = self.processor().set().map_or(&[][..], |set| set.import_relocations());
+        let Some(table) = self.elf.dynamic_symbol_table().filter(|_| !imports.is_empty()) else {
             return HashMap::new();
         };
         let mut found: HashMap<u64, Option<&[u8]>> = HashMap::new();
@@ -26,7 +26,7 @@ impl<'data> Image<'data> {
             else {
                 continue;
             };
-            if !matches!(r_type, elf::R_X86_64_JUMP_SLOT | elf::R_X86_64_GLOB_DAT) {
+            if !imports.contains(&r_type) {
                 continue;
             }
             let name = table.symbol_by_index(index).ok().and_then(|symbol| symbol.name_bytes().ok());

@@ -28,8 +28,8 @@ use simple_markers_record::ByteOrder;
 
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::arch::Processor;
 use crate::error::parser_says;
-use crate::location::Processor;
 use crate::ranges::RangeMap;
 use crate::text::hexadecimal;
 pub use architecture::Architecture;
@@ -117,15 +117,6 @@ impl<'data> Image<'data> {
         self.elf.kind() == object::ObjectKind::Relocatable
     }
 
-    /// The ELF machine (`e_machine`).
-    pub(crate) fn machine(&self) -> u16 {
-        match &self.elf {
-            object::File::Elf32(file) => file.elf_header().e_machine(file.endian()),
-            object::File::Elf64(file) => file.elf_header().e_machine(file.endian()),
-            _ => object::elf::EM_NONE,
-        }
-    }
-
     #[must_use]
     pub(crate) fn architecture(&self) -> Architecture {
         Architecture::of(self.elf.architecture())
@@ -134,12 +125,7 @@ impl<'data> Image<'data> {
     /// The architecture, which determines registers and operands.
     #[must_use]
     pub(crate) fn processor(&self) -> Processor {
-        match self.architecture() {
-            Architecture::X86_64 | Architecture::X32 => Processor::X86_64,
-            Architecture::I386 => Processor::I386,
-            Architecture::Aarch64 => Processor::Aarch64,
-            _ => Processor::Other,
-        }
+        Processor::of(self.architecture())
     }
 
     /// The build ID (`NT_GNU_BUILD_ID`) in hexadecimal. `None` if the image has none.

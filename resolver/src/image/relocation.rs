@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 
 use object::{
-    Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationKind, SectionIndex,
-    SymbolSection, elf,
+    Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationKind, SectionIndex, SymbolSection,
 };
 use simple_markers_record::ByteOrder;
 
@@ -121,13 +120,7 @@ impl Image<'_> {
     /// block. Debug information contains such relocations. `None` for other relocations.
     fn thread_local_size(&self, relocation: &object::Relocation) -> Option<usize> {
         let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
-        match (self.elf.architecture(), r_type) {
-            (Architecture::X86_64, elf::R_X86_64_DTPOFF64) | (Architecture::Aarch64, elf::R_AARCH64_TLS_DTPREL) => {
-                Some(8)
-            }
-            (Architecture::X86_64, elf::R_X86_64_DTPOFF32) | (Architecture::I386, elf::R_386_TLS_LDO_32) => Some(4),
-            _ => None,
-        }
+        self.processor().set()?.thread_local_relocation(r_type)
     }
 
     fn target(

@@ -8,9 +8,9 @@
 
 use std::fmt::Write as _;
 
-use super::Processor;
 use super::{Binary, Expr, InfoOffset, Location, Node, Register, Source, Unary, Value, ValueType};
 use crate::address::Vaddr;
+use crate::arch::{OperandSyntax, Processor};
 use crate::integer;
 use crate::text::hexadecimal;
 
@@ -117,10 +117,10 @@ impl Source {
 
 /// Formats a memory reference as an assembly operand.
 fn operand(address: &Expr, names: &dyn Names) -> String {
-    let is_x86 = matches!(names.processor(), Processor::X86_64 | Processor::I386);
+    let is_att = names.processor().set().is_some_and(|set| set.operand_syntax() == OperandSyntax::Att);
     let (base, offset) = split(address, names);
     match base.node() {
-        Node::Register(register, ValueType::Generic) if is_x86 => {
+        Node::Register(register, ValueType::Generic) if is_att => {
             let (sign, size) = if offset < 0 { ("-", offset.unsigned_abs()) } else { ("", offset.unsigned_abs()) };
             let offset = if size == 0 { String::new() } else { format!("{sign}{size:#x}") };
             format!("{offset}({})", register.name(names.processor()))

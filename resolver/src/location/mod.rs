@@ -15,11 +15,12 @@ mod value;
 use std::sync::Arc;
 
 use crate::address::Vaddr;
+pub use crate::arch::Processor;
 
 pub use display::Names;
 pub use evaluate::{MAX_VALUE_SIZE, Machine, Unreadable};
 pub use parts::{PartError, Scattered};
-pub use registers::{Processor, Register};
+pub use registers::Register;
 pub(crate) use value::Unbuildable;
 
 /// The location of a value: a non-empty list of pieces, lowest address first.

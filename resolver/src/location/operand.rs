@@ -1,10 +1,10 @@
 //! Parses an assembler operand as a location. A marker's record uses such operands to describe its
 //! values.
 //!
-//! The parser supports AArch64 and x86 in AT&T syntax, with or without `%` before a register.
 //! Compilers emit a register, an immediate, or memory at a register plus an offset.
 
 use super::{Binary, Expr, Location, Node, Piece, Processor, Register, Source, ValueType};
+use crate::arch::{InstructionSet, NamedRegister, OperandSyntax};
 
 /// Parses `operand` as the location of a value of `size` bytes. `None` if the operand has another
 /// form or refers to a symbol.
@@ -15,24 +15,24 @@ pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Locatio
         let known: &[u8] = bits.get(..usize::from(size)).unwrap_or(&bits);
         return Some(Location::whole(Source::Bytes(known.into())));
     }
-    if let Some((register, offset)) = register(operand, processor) {
+    let set = processor.set()?;
+    if let Some(register) = register(operand, set) {
         return Some(match register {
-            Some(register) => {
-                Location { pieces: [Piece { bits: None, source: Source::Register(register), offset }].into() }
+            NamedRegister::Bits(number, offset) => {
+                let source = Source::Register(Register(number));
+                Location { pieces: [Piece { bits: None, source, offset }].into() }
             }
-            // The AArch64 zero register.
-            None => Location::whole(Source::Bytes(vec![0; usize::from(size)].into())),
+            NamedRegister::Zero => Location::whole(Source::Bytes(vec![0; usize::from(size)].into())),
         });
     }
-    let address = match processor {
-        Processor::Aarch64 => memory_of_aarch64(operand)?,
-        Processor::Other => return None,
-        Processor::X86_64 | Processor::I386 => memory_of_x86(operand, processor)?,
+    let address = match set.operand_syntax() {
+        OperandSyntax::Att => memory(operand, set)?,
+        OperandSyntax::Brackets => memory_in_brackets(operand, set)?,
     };
     Some(Location::whole(Source::Memory(address)))
 }
 
-/// Parses an immediate: `$5` on x86, `5` or `#5` elsewhere. `None` if the operand is not an
+/// Parses an immediate: `$5`, `5` or `#5`. `None` if the operand is not an
 /// immediate.
 #[must_use]
 pub fn immediate(operand: &str) -> Option<i64> {
@@ -54,109 +54,33 @@ fn is_digits(text: &str, radix: u32) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_digit(radix))
 }
 
-/// The register, and the first of its bits that the name refers to. The inner `Option` is `None`
-/// for a register that always reads as zero.
-fn register(name: &str, processor: Processor) -> Option<(Option<Register>, u64)> {
-    let name = name.strip_prefix('%').unwrap_or(name);
-    match processor {
-        Processor::X86_64 => x86_64(name).map(|(number, offset)| (Some(Register(number)), offset)),
-        Processor::I386 => i386(name).map(|(number, offset)| (Some(Register(number)), offset)),
-        Processor::Aarch64 => aarch64(name).map(|number| (number.map(Register), 0)),
-        Processor::Other => None,
-    }
+fn register(name: &str, set: &dyn InstructionSet) -> Option<NamedRegister> {
+    set.named_register(name.strip_prefix('%').unwrap_or(name))
 }
 
-/// System V ABI for AMD64, figure 3.36.
-fn x86_64(name: &str) -> Option<(u16, u64)> {
-    const LEGACY: [(&str, &str); 8] =
-        [("a", "x"), ("d", "x"), ("c", "x"), ("b", "x"), ("si", ""), ("di", ""), ("bp", ""), ("sp", "")];
-    if let Some(rest) = name.strip_prefix("xmm") {
-        let number: u16 = rest.parse().ok()?;
-        return match number {
-            0..=15 => Some((17 + number, 0)),
-            16..=31 => Some((67 + number - 16, 0)),
-            _ => None,
-        };
-    }
-    for (number, (stem, x)) in (0u16..).zip(LEGACY) {
-        let wide = name.strip_prefix(['r', 'e']).unwrap_or(name);
-        if wide.strip_prefix(stem) == Some(x) {
-            return Some((number, 0));
-        }
-        match name.strip_prefix(stem) {
-            Some("l") => return Some((number, 0)),
-            Some("h") if x == "x" => return Some((number, 8)),
-            _ => {}
-        }
-    }
-    let rest = name.strip_prefix('r')?;
-    let digits = rest.trim_end_matches(['b', 'l', 'w', 'd']);
-    let number: u16 = digits.parse().ok().filter(|number| (8..=15).contains(number))?;
-    (rest.len() <= digits.len() + 1).then_some((number, 0))
-}
-
-/// System V ABI for i386, table 2.14. It numbers `ecx`, `edx`, `ebx`, `esp`, `ebp`, `esi` and `edi`
-/// differently from AMD64.
-fn i386(name: &str) -> Option<(u16, u64)> {
-    if let Some(number) = name.strip_prefix("xmm") {
-        return number.parse::<u16>().ok().filter(|&number| number < 8).map(|number| (21 + number, 0));
-    }
-    if name.starts_with('r') {
-        return None;
-    }
-    let (number, offset) = x86_64(name)?;
-    let number = match number {
-        0 => 0,
-        1 => 2,
-        2 => 1,
-        3 => 3,
-        4 => 6,
-        5 => 7,
-        6 => 5,
-        7 => 4,
-        _ => return None,
-    };
-    Some((number, offset))
-}
-
-/// DWARF for the Arm 64-bit Architecture, 4.1. Returns `Some(None)` for the zero register.
-fn aarch64(name: &str) -> Option<Option<u16>> {
-    match name {
-        "xzr" | "wzr" => return Some(None),
-        "sp" | "wsp" => return Some(Some(31)),
-        "fp" => return Some(Some(29)),
-        "lr" => return Some(Some(30)),
-        _ => {}
-    }
-    let mut characters = name.chars();
-    let class = characters.next()?;
-    let number: u16 = characters.as_str().parse().ok()?;
-    match class {
-        'x' | 'w' if number <= 30 => Some(Some(number)),
-        'v' | 'q' | 'd' | 's' | 'h' | 'b' if number <= 31 => Some(Some(64 + number)),
+/// The value of a whole register.
+fn value(name: &str, set: &dyn InstructionSet) -> Option<Expr> {
+    match register(name, set)? {
+        NamedRegister::Bits(number, 0) => Expr::new(Node::Register(Register(number), ValueType::Generic)),
         _ => None,
     }
 }
 
 /// Parses `disp(base,index,scale)`.
-fn memory_of_x86(operand: &str, processor: Processor) -> Option<Expr> {
+fn memory(operand: &str, set: &dyn InstructionSet) -> Option<Expr> {
     let (displacement, rest) = operand.strip_suffix(')')?.split_once('(')?;
     let displacement =
         if displacement.is_empty() { 0 } else { immediate(displacement).filter(|_| !displacement.starts_with('$'))? };
     let mut parts = rest.split(',').map(str::trim);
-    let value = |name: &str| match register(name, processor)? {
-        (Some(register), 0) => Expr::new(Node::Register(register, ValueType::Generic)),
-        _ => None,
-    };
     let mut address = match parts.next()? {
         "" => None,
-        base => Some(value(base)?),
+        base => Some(value(base, set)?),
     };
     if let Some(index) = parts.next() {
         let scale = parts
             .next()
             .map_or(Some(1), |scale| scale.parse::<u64>().ok().filter(|scale| matches!(scale, 1 | 2 | 4 | 8)))?;
-        let mut index = value(index)?;
+        let mut index = value(index, set)?;
         if scale > 1 {
             index = Expr::new(Node::Binary(Binary::Mul, index, Expr::constant(scale)))?;
         }
@@ -172,12 +96,11 @@ fn memory_of_x86(operand: &str, processor: Processor) -> Option<Expr> {
 }
 
 /// Parses `[base, offset]`.
-fn memory_of_aarch64(operand: &str) -> Option<Expr> {
+fn memory_in_brackets(operand: &str, set: &dyn InstructionSet) -> Option<Expr> {
     let inside = operand.strip_prefix('[')?.strip_suffix(']')?;
     let (base, offset) = inside.split_once(',').map_or((inside, None), |(base, offset)| (base, Some(offset.trim())));
-    let Some((Some(base), 0)) = register(base.trim(), Processor::Aarch64) else { return None };
     let offset = offset.map_or(Some(0), immediate)?;
-    Expr::new(Node::Register(base, ValueType::Generic))?.plus(offset)
+    value(base.trim(), set)?.plus(offset)
 }
 
 #[cfg(test)]
@@ -185,8 +108,10 @@ mod tests {
     use super::*;
 
     fn number(name: &str, processor: Processor) -> Option<(u16, u64)> {
-        let Some((Some(Register(number)), offset)) = register(name, processor) else { return None };
-        Some((number, offset))
+        match register(name, processor.set()?)? {
+            NamedRegister::Bits(number, first) => Some((number, first)),
+            NamedRegister::Zero => None,
+        }
     }
 
     #[test]

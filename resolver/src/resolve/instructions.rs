@@ -24,7 +24,8 @@ use super::pc::{self, Pc};
 use super::shared_places::ProbePlace;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::address::Vaddr;
-use crate::code::{self, InstructionSet, Outcome};
+use crate::arch::InstructionSet;
+use crate::code::Outcome;
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
 use crate::location::Register;
@@ -102,7 +103,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         sites: impl Iterator<Item = Pc>,
     ) -> Option<Self> {
         let image = code.image();
-        let set = code::of_machine(image.machine())?;
+        let set = image.processor().set()?;
         let left = image.size().saturating_mul(4).saturating_add(1 << 20);
         Some(Self {
             code,

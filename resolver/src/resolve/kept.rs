@@ -5,6 +5,7 @@ use std::sync::Arc;
 use simple_markers_record::operand::{Kept, Operand, parse};
 
 use super::{Argument, DeclaredArgument, Encoding, Verdict};
+use crate::arch::OperandSyntax;
 use crate::location::{Location, Piece, Processor, operand};
 use crate::text;
 use crate::types::{Member, Sequence, SequenceKind, Shape, Type};
@@ -117,8 +118,8 @@ fn text_type(pointer: u8, length: u8) -> Type {
 
 /// An operand as people expect it. The assembler accepts a register with or without `%`.
 fn shown(place: &str, processor: Processor) -> String {
-    let is_x86 = matches!(processor, Processor::X86_64 | Processor::I386);
-    let is_register = is_x86 && operand::immediate(place).is_none();
+    let is_att = processor.set().is_some_and(|set| set.operand_syntax() == OperandSyntax::Att);
+    let is_register = is_att && operand::immediate(place).is_none();
     match is_register && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         true => format!("%{place}"),
         false => constant(place).to_owned(),

@@ -15,7 +15,8 @@ use simple_markers_record::ByteOrder;
 use super::PatchesUnknown;
 use super::code_bytes::CodeBytes;
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, Indirect, InstructionSet, NoMemory};
+use crate::arch::InstructionSet;
+use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, Indirect, NoMemory};
 
 const KEYS: &str = "__jump_table";
 const FAULTS: &str = "__ex_table";

@@ -114,7 +114,7 @@ impl Argument {
         then(&ReadContext {
             byte_order,
             language: self.language,
-            x87: matches!(processor, Processor::X86_64 | Processor::I386),
+            x87: processor.set().is_some_and(|set| set.x87().is_some()),
             memory: &memory,
             limits: Limits::default(),
         })

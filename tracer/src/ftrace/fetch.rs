@@ -6,7 +6,7 @@
 
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::uprobe;
-use simple_markers_resolver::location::{Binary, Expr, Node, Register};
+use simple_markers_resolver::location::{Binary, Expr, Node, Processor, Register};
 
 use crate::plan::Input;
 
@@ -88,7 +88,8 @@ impl Fetches {
         match of.node() {
             Node::Constant(_) | Node::Address(_) => {}
             Node::Register(register, _) => {
-                let is_new = !self.registers.contains(register) && uprobe::register(*register).is_ok();
+                let is_new =
+                    !self.registers.contains(register) && uprobe::register(*register, Processor::X86_64).is_ok();
                 if is_new && self.count() < ARGUMENTS && self.words() < WORDS {
                     self.registers.push(*register);
                 }
@@ -116,7 +117,7 @@ impl Fetches {
             }
             return;
         }
-        let Ok(text) = uprobe::memory(address, probe) else { return };
+        let Ok(text) = uprobe::memory(address, probe, Processor::X86_64) else { return };
         if self.count() < ARGUMENTS && all.saturating_add(words) <= WORDS {
             self.windows.push(Window { address: address.clone(), words, is_mapped: is_mapped(address), text });
         }
@@ -140,7 +141,8 @@ impl Fetches {
 
     /// The arguments in the kernel's language.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
-        let registers = self.registers.iter().filter_map(|register| uprobe::register(*register).ok());
+        let registers =
+            self.registers.iter().filter_map(|register| uprobe::register(*register, Processor::X86_64).ok());
         let registers = registers.enumerate().map(|(number, text)| format!("{}={text}:x64", register_name(number)));
         let windows = self.windows.iter().enumerate().map(|(number, window)| match window.words {
             1 => format!("{}={}:x64", window_name(number), window.text),

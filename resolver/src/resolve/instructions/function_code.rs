@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::function::Decoded;
 use crate::address::Vaddr;
-use crate::code::{
-    Block, CallEffect, Cfg, ExactReason, InstructionSet, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values,
-};
+use crate::arch::InstructionSet;
+use crate::code::{Block, CallEffect, Cfg, ExactReason, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values};
 use crate::location::Register;
 use crate::ranges::Region;
 
@@ -202,7 +201,7 @@ impl FunctionCode<'_> {
 
     /// Whether a register is the stack pointer. False if the values of this instruction set are not followed.
     pub(in crate::resolve) fn is_stack_pointer(&self, register: Register) -> bool {
-        let number = self.set.data_flow().map(|_| u32::from(self.set.stack_pointer()));
+        let number = self.set.data_flow().map(|(_, convention)| u32::from(convention.stack_pointer));
         number.is_some() && self.register_bit(register) == number
     }
 

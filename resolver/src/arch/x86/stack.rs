@@ -2,8 +2,8 @@
 
 use iced_x86::{Instruction as Iced, Mnemonic, OpKind, Register};
 
-use super::super::instruction::StackDepth;
 use super::decode::decode;
+use crate::code::instruction::StackDepth;
 
 pub(super) fn after(bitness: u32, at: u64, code: &[u8], before: StackDepth) -> Option<StackDepth> {
     let it = decode(bitness, at, code)?;

@@ -4,8 +4,8 @@
 //! w, sxtb #2` (gcc; clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. A check comes first:
 //! `cmp i, #n; b.hi default`.
 
-use super::super::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 use super::decode::{self, signed};
+use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {

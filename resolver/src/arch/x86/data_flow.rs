@@ -1,9 +1,10 @@
 //! What instructions do with values and memory.
 
-use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
+use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpKind, Register, UsedMemory};
 
-use super::super::data_flow::{Access, Base, Computed, DataFlow, Fill, Gpr, How, Use};
+use super::decode::{gpr, is_read, is_write};
 use super::{decode, demand};
+use crate::code::data_flow::{Access, Base, Computed, DataFlow, Fill, Gpr, How, Use};
 
 /// What an instruction of 64-bit code does.
 pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow {
@@ -38,19 +39,6 @@ fn fills(iced: &Iced) -> Option<Fill> {
 
 fn is_second_byte(register: Register) -> bool {
     matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
-}
-
-pub(super) fn gpr(register: Register) -> Option<Gpr> {
-    let is_it = register.is_gpr64() || register.is_gpr32() || register.is_gpr16() || register.is_gpr8();
-    is_it.then(|| register.full_register().number()).and_then(|number| u8::try_from(number).ok())
-}
-
-pub(super) fn is_write(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-}
-
-pub(super) fn is_read(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
 fn access(iced: &Iced, used: &UsedMemory) -> Option<Access> {
@@ -155,7 +143,7 @@ fn address(iced: &Iced) -> Option<Computed> {
 }
 
 /// A reader of 64-bit code.
-pub(super) fn reader() -> super::super::data_flow::DataReader {
+pub(super) fn reader() -> crate::code::data_flow::DataReader {
     let mut factory = InstructionInfoFactory::new();
     Box::new(move |at, code| decode::decode(64, at, code).map_or_else(unknown, |iced| of(&mut factory, &iced)))
 }

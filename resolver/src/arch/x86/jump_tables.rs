@@ -10,8 +10,8 @@
 
 use iced_x86::{ConditionCode, Instruction as Iced, Mnemonic, OpKind, Register};
 
-use super::super::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 use super::decode::{bit, decode};
+use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {

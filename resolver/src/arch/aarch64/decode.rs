@@ -7,7 +7,7 @@
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
-use super::super::instruction::{Instruction, InstructionKind, Successors};
+use crate::code::instruction::{Instruction, InstructionKind, Successors};
 
 /// The instruction at the start of `bytes`.
 pub(super) fn word(bytes: &[u8]) -> Option<u32> {

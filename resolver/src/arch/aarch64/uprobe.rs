@@ -2,8 +2,8 @@
 //! `arch/arm64/kernel/probes/decode-insn.c` of Linux 6.14 and the masks in
 //! `arch/arm64/include/asm/insn.h`, not measured.
 
-use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;
+use crate::code::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 
 pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
     let Some(word) = decode::word(bytes) else {

@@ -6,8 +6,8 @@
 //! "emulates" what looks like a branch, a call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f,
 //! `vpor` eb, `vcmpps` c2), so the instruction is not executed at all.
 
-use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;
+use crate::code::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 
 /// The one-byte opcodes that the kernel accepts in 64-bit programs, with one bit each, in rows of
 /// 16 from 00.

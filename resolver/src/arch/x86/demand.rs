@@ -2,8 +2,8 @@
 
 use iced_x86::{Instruction as Iced, InstructionInfo, Mnemonic, OpKind, Register};
 
-use super::super::data_flow::{DataFlow, How, Use};
-use super::data_flow::{gpr, is_read};
+use super::decode::{gpr, is_read};
+use crate::code::data_flow::{DataFlow, How, Use};
 
 /// The lower bits of a value with so many bytes.
 fn low(size: usize) -> u64 {

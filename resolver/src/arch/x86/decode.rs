@@ -5,7 +5,8 @@ use iced_x86::{
     InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
 
-use super::super::instruction::{Effects, Instruction, InstructionKind, Successors};
+use crate::code::data_flow::Gpr;
+use crate::code::instruction::{Effects, Instruction, InstructionKind, Successors};
 
 /// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
 /// address of the first bytes that are not an instruction.
@@ -90,9 +91,6 @@ fn does_nothing(iced: &Iced) -> bool {
 
 /// The registers that an instruction may write, by [`bit`], and whether it stores.
 pub(super) fn effects(factory: &mut InstructionInfoFactory, iced: &Iced) -> Effects {
-    let is_write = |access| {
-        matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-    };
     let info = factory.info(iced);
     let registers = info.used_registers().iter().filter(|used| is_write(used.access()));
     let written = registers.fold(0, |mask, used| mask | bit(used.register()));
@@ -116,4 +114,18 @@ pub(super) fn bit(register: Register) -> u64 {
     };
     let number = u32::try_from(full.number()).unwrap_or(u32::MAX);
     1u64.checked_shl(number.saturating_add(first)).unwrap_or(0)
+}
+
+/// The general-purpose register that a register is a part of.
+pub(super) fn gpr(register: Register) -> Option<Gpr> {
+    let is_it = register.is_gpr64() || register.is_gpr32() || register.is_gpr16() || register.is_gpr8();
+    is_it.then(|| register.full_register().number()).and_then(|number| u8::try_from(number).ok())
+}
+
+pub(super) fn is_write(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+pub(super) fn is_read(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }

@@ -1,7 +1,7 @@
 //! What instructions do to the stack pointer and to x29.
 
-use super::super::instruction::StackDepth;
 use super::decode::{self, signed};
+use crate::code::instruction::StackDepth;
 
 /// x29 and the stack pointer in the encoding.
 const FRAME: u32 = 29;

@@ -2,9 +2,9 @@
 
 use iced_x86::{Instruction as Iced, MemorySize, Mnemonic, OpKind, Register};
 
-use super::super::instruction::Callee;
 use super::decode::decode;
 use crate::address::Vaddr;
+use crate::code::instruction::Callee;
 
 pub(super) fn callee(bitness: u32, at: u64, code: &[u8]) -> Option<Callee> {
     let iced = decode(bitness, at, code)?;
