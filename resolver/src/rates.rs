@@ -186,7 +186,7 @@ mod tests {
                     let programs = Programs::ALL.into_iter().find(|it| it.as_str() == *programs).expect(line);
                     let compiler = compiler.parse().expect(line);
                     let found = rate(programs, compiler, reason(name).expect(line)).expect(line);
-                    assert_eq!([found.values, found.wrong], [values, wrong].map(|it| it.parse().expect(line)));
+                    assert_eq!([found.values, found.wrong], [values, wrong].map(|it| it.parse::<u64>().expect(line)));
                     assert_eq!(found.shown_by, shown_by.join(" "));
                     assert!(found.wrong <= found.values, "{line}");
                     // Whoever reads of wrong values of real programs reads which programs have them.

@@ -58,15 +58,20 @@ for setting in [
 MOST_LEAVES = 600
 DEEPEST = 14
 # Registers by DWARF number: eight-byte ones, and vectors with the field for their halves.
-# System V ABI for x86-64, figure 3.36; AADWARF64, 4.1.
+# System V ABI for x86-64, figure 3.36; AADWARF64, 4.1; RISC-V psABI, "DWARF Register Numbers".
 X86_64 = (
     dict(enumerate(["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"] + ["r%d" % n for n in range(8, 16)] + ["rip"]))
     | {58: "fs_base"},
-    {17 + n: "xmm%d" % n for n in range(16)}, lambda vector: vector["v2_int64"],
+    {17 + n: "xmm%d" % n for n in range(16)}, lambda vector: [int(vector["v2_int64"][n]) for n in (0, 1)],
 )
 AARCH64 = (
     dict(enumerate(["x%d" % n for n in range(31)] + ["sp", "pc"])),
-    {64 + n: "v%d" % n for n in range(32)}, lambda vector: vector["d"]["u"],
+    {64 + n: "v%d" % n for n in range(32)}, lambda vector: [int(vector["d"]["u"][n]) for n in (0, 1)],
+)
+RISCV64 = (
+    # The instruction pointer has no number there.
+    dict(enumerate(["x%d" % n for n in range(32)])) | {65535: "pc"},
+    {32 + n: "f%d" % n for n in range(32)}, lambda vector: [int(vector["double"].format_string(format="x"), 16)],
 )
 EMULATOR = os.environ.get("SESSION_EMULATOR", "").split()
 
@@ -179,13 +184,14 @@ def pc():
 
 def registers(_):
     frame = gdb.newest_frame()
-    general, vectors, halves_of = AARCH64 if frame.architecture().name() == "aarch64" else X86_64
+    architecture = {"aarch64": AARCH64, "riscv:rv64": RISCV64}
+    general, vectors, halves_of = architecture.get(frame.architecture().name(), X86_64)
     found = {}
     for number, name in general.items():
         found[number] = (int(frame.read_register(name)) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little").hex()
     for number, name in vectors.items():
         halves = halves_of(frame.read_register(name))
-        found[number] = b"".join((int(halves[n]) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little") for n in (0, 1)).hex()
+        found[number] = b"".join((half & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little") for half in halves).hex()
     return found
 
 

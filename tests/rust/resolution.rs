@@ -4,10 +4,10 @@
 #[macro_use]
 extern crate harness;
 
-mod aarch64;
 mod counting;
 mod debug_files;
 mod differential;
+mod emulated;
 mod exactness;
 mod ghost_counts;
 mod kernel;

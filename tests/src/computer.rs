@@ -1,4 +1,4 @@
-//! The computers that test programs run on: this one, and an AArch64 that qemu emulates. Gives the
+//! The computers that test programs run on: this one, and those that qemu emulates. Gives the
 //! compilers and the gdb for each.
 
 use std::path::Path;
@@ -16,18 +16,28 @@ pub enum Computer {
     Here,
     /// An emulated AArch64.
     Aarch64,
+    /// An emulated RISC-V with 64 bits.
+    Riscv64,
 }
 
-/// The folder of Debian's cross compiler with the libraries for AArch64.
-const AARCH64_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
-
 impl Computer {
+    /// The name of an emulated processor in those of its tools; `None` for this computer.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Here => None,
+            Self::Aarch64 => Some("aarch64"),
+            Self::Riscv64 => Some("riscv64"),
+        }
+    }
+
     /// Its processor.
     #[must_use]
     pub fn processor(self) -> Processor {
         match self {
             Self::Here => Processor::X86_64,
             Self::Aarch64 => Processor::Aarch64,
+            Self::Riscv64 => Processor::Riscv64,
         }
     }
 
@@ -39,27 +49,27 @@ impl Computer {
             tools::skipped("another processor than x86-64");
             return false;
         }
-        let needed = match (self, compiler) {
-            (Self::Here, _) => vec![compiler.name(), "gdb"],
+        let mut needed = vec![self.gdb().to_owned()];
+        if compiler == Compiler::Clang || self == Self::Here {
+            needed.push(compiler.name().to_owned());
+        }
+        if let Some(name) = self.name() {
             // clang uses the headers, libraries and linker of gcc.
-            (Self::Aarch64, Compiler::Clang) => vec!["clang", "aarch64-linux-gnu-gcc", "gdb-multiarch", "qemu-aarch64"],
-            (Self::Aarch64, Compiler::Gcc) => vec!["aarch64-linux-gnu-gcc", "gdb-multiarch", "qemu-aarch64"],
-        };
-        needed.into_iter().all(|tool| tools::find(tool).is_some())
+            needed.extend([format!("{name}-linux-gnu-gcc"), format!("qemu-{name}")]);
+        }
+        needed.iter().all(|tool| tools::find(tool).is_some())
     }
 
     /// A compilation for this computer, as [`Compiler::command`] makes for the host.
     #[must_use]
     pub fn compilation(self, compiler: Compiler, language: Language) -> Command {
         let here = compiler.command(language);
-        if self == Self::Here {
-            return here;
-        }
+        let Some(name) = self.name() else { return here };
         let mut command = match compiler {
-            Compiler::Gcc => Command::new(format!("aarch64-linux-gnu-{}", here.get_program().to_string_lossy())),
+            Compiler::Gcc => Command::new(format!("{name}-linux-gnu-{}", here.get_program().to_string_lossy())),
             Compiler::Clang => {
                 let mut command = Command::new(here.get_program());
-                command.arg("--target=aarch64-linux-gnu");
+                command.arg(format!("--target={name}-linux-gnu"));
                 command
             }
         };
@@ -74,7 +84,7 @@ impl Computer {
     /// The command that runs a program.
     #[must_use]
     pub fn runs(self, program: &Path) -> Command {
-        let mut words = self.emulator().into_iter().map(str::to_owned).chain([program.display().to_string()]);
+        let mut words = self.emulator().into_iter().chain([program.display().to_string()]);
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words);
         command
@@ -82,20 +92,15 @@ impl Computer {
 
     /// The emulator and its options; empty for the host.
     #[must_use]
-    pub fn emulator(self) -> Vec<&'static str> {
-        match self {
-            Self::Here => Vec::new(),
-            Self::Aarch64 => vec!["qemu-aarch64", "-L", AARCH64_LIBRARIES],
-        }
+    pub fn emulator(self) -> Vec<String> {
+        let emulator = |name| vec![format!("qemu-{name}"), "-L".to_owned(), self.libraries().to_owned()];
+        self.name().map_or_else(Vec::new, emulator)
     }
 
     /// The gdb that supports its processor.
     #[must_use]
     pub fn gdb(self) -> &'static str {
-        match self {
-            Self::Here => "gdb",
-            Self::Aarch64 => "gdb-multiarch",
-        }
+        if self == Self::Here { "gdb" } else { "gdb-multiarch" }
     }
 
     /// The folder in which gdb finds the libraries of its programs.
@@ -103,7 +108,9 @@ impl Computer {
     pub fn libraries(self) -> &'static str {
         match self {
             Self::Here => "/",
-            Self::Aarch64 => AARCH64_LIBRARIES,
+            // Where the cross compilers of Debian have them.
+            Self::Aarch64 => "/usr/aarch64-linux-gnu",
+            Self::Riscv64 => "/usr/riscv64-linux-gnu",
         }
     }
 }

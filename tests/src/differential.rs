@@ -38,7 +38,11 @@ const HITS: u32 = 2;
 
 /// Known errors of gdb, and of compilers that gdb does not notice: the start of the row, marker,
 /// argument, a part of the complaint, and the proof.
-const FAULTS: [(&str, &str, &str, &str, &str); 6] = [
+const FAULTS: [(&str, &str, &str, &str, &str); 10] = [
+    ("clang", "registers:float_constant", "half", "we say lost", EMPTY_RANGE),
+    ("clang", "registers:float_constant", "third", "we say lost", EMPTY_RANGE),
+    ("clang", "registers:thread_locals", "local", "TLS not supported", NO_THREAD_LOCALS),
+    ("clang", "registers:thread_locals", "other", "TLS not supported", NO_THREAD_LOCALS),
     ("rustc", "places:statics", "GLOBAL", "[7f, 45, 4c, 46]", DISCARDED),
     ("rustc", "construct:static:field", "LIMITS.low", "[7f, 45, 4c, 46]", DISCARDED),
     ("rustc", "construct:static:field", "LIMITS.high", "[2, 1, 1, 0]", DISCARDED),
@@ -57,6 +61,19 @@ const SHADOWED: &str = "keep first = { let first = values[0]; first + 1 }";
 /// All closures inside closures have this name. gdb reads the variable of another closure, whose
 /// type does not occur at the marker.
 const CLOSURES: &str = "for value in [1, 2, 3].iter().filter(..).map(..).inspect(|value| ..)";
+
+/// clang for RISC-V writes a location for an empty range. gdb uses it at the first instruction of a
+/// function.
+const EMPTY_RANGE: &str = "[0x0000000000000748, 0x0000000000000748)";
+
+/// qemu does not tell gdb where the thread-local variables of a RISC-V program are.
+const NO_THREAD_LOCALS: &str = "Remote target doesn't support qGetTLSAddr packet";
+
+/// What clang 14 describes wrongly on RISC-V: a marker, and an argument. The thread-local variables have
+/// addresses where offsets belong. The variable gets its value by an addition that was moved behind the
+/// marker, which only an analysis of the values in registers would show.
+const WRONG_ON_RISCV64: [(&str, &str); 3] =
+    [("registers:thread_locals", "local"), ("registers:thread_locals", "other"), ("scopes:outer:again", "result")];
 
 /// A program to examine.
 pub struct Program {
@@ -203,7 +220,10 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
                     }
                 }
                 tally.count(&program.row, &what, outcome, first);
-                if let Some(wanted) = program.expected.get(&*marker.name) {
+                let is_wrong = program.computer == Computer::Riscv64
+                    && program.row.starts_with("clang")
+                    && WRONG_ON_RISCV64.contains(&(&*marker.name, &*argument.text));
+                if let Some(wanted) = program.expected.get(&*marker.name).filter(|_| !is_wrong) {
                     let conversion = marker.args.get(position).and_then(|declared| declared.conversion.as_deref());
                     meant(wanted, position, (argument, conversion), &machine, program, &what, &mut tally);
                 }
@@ -213,9 +233,14 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
     tally
 }
 
-/// The DWARF register number of the instruction pointer.
+/// The DWARF register number of the instruction pointer. On RISC-V it has none, and
+/// `tests/gdb/session.py` takes this one.
 fn instruction_pointer(computer: Computer) -> Register {
-    Register(if computer.processor() == Processor::Aarch64 { 32 } else { 16 })
+    Register(match computer {
+        Computer::Here => 16,
+        Computer::Aarch64 => 32,
+        Computer::Riscv64 => u16::MAX,
+    })
 }
 
 /// The innermost function around the marker.
@@ -260,15 +285,18 @@ fn meant(
 ) {
     let processor = program.computer.processor();
     let readable = matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant));
-    // gcc 12 and clang 14 do not describe the locations of thread-local variables on AArch64.
-    let is_undescribed = processor == Processor::Aarch64 && what.contains("registers:thread_locals");
+    // gcc 12 does not describe the locations of thread-local variables on AArch64 and RISC-V, clang 14
+    // not on AArch64.
+    let is_undescribed = processor != Processor::X86_64 && what.contains("registers:thread_locals");
     if !readable && program.is_plain && !is_undescribed && !expected.may_be_unreadable {
         let why = argument.reason.as_ref().map(english::arguments::reason).unwrap_or_default();
         tally.complaints.push(format!("{what}: not readable without optimisation: {why}"));
     }
     let Some(wanted) = expected.values.get(position).filter(|wanted| *wanted != "_") else { return };
-    // Here the doubtful values are right too.
-    let has_value = readable || argument.verdict == Some(Verdict::Doubtful);
+    // Here the doubtful values are right too. But RISC-V keeps an `unsigned` sign-extended, and gcc
+    // describes a shift of the whole register.
+    let is_doubtful = argument.verdict == Some(Verdict::Doubtful) && processor != Processor::Riscv64;
+    let has_value = readable || is_doubtful;
     let Some(Ok((bytes, mask))) = known_bytes(argument, machine).filter(|_| has_value) else { return };
     if mask.iter().any(|byte| *byte != 0xff) {
         return;

@@ -142,7 +142,8 @@ impl Program {
         (all().count(), all().filter(|(_, exactness)| *exactness == Exactness::Unproven).count())
     }
 
-    /// Checks that the verdicts on the object are the same as those on the linked program.
+    /// Checks that the verdicts on the object are the same as those on the linked program. On RISC-V
+    /// they may be unproven, because relocations fill the jump tables.
     ///
     /// # Panics
     ///
@@ -155,6 +156,9 @@ impl Program {
         };
         for (name, before) in sites(&self.object) {
             let before = verdicts(&mut before.into_iter().map(|(_, exactness)| exactness));
+            if self.computer == Computer::Riscv64 && before.iter().all(|verdict| verdict == "Unproven") {
+                continue;
+            }
             let linked = verdicts(&mut self.sites[&name].iter().map(|(_, exactness)| *exactness));
             assert_eq!(before, linked, "{} {name}", self.row);
         }

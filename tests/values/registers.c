@@ -14,6 +14,8 @@
 #define KEEP(x) __asm__ volatile("" ::"r"(x) : "memory")
 #ifdef __aarch64__
 #define FLOATING(x) "+w"(x)
+#elif defined(__riscv)
+#define FLOATING(x) "+f"(x)
 #else
 #define FLOATING(x) "+x"(x)
 #endif

@@ -88,9 +88,13 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// other images; empty if calls through such words are not followed.
     fn import_relocations(&self) -> &'static [u32];
 
-    /// The size in bytes of a relocation for the offset of a thread-local variable in its TLS block.
-    /// Debug information contains such relocations. `None` for other relocations.
-    fn thread_local_relocation(&self, relocation: u32) -> Option<usize>;
+    /// The size in bytes of a relocation for the offset of a thread-local variable in its TLS block,
+    /// and what the relocation subtracts from its addend. Debug information contains such
+    /// relocations. `None` for other relocations.
+    fn thread_local_relocation(&self, relocation: u32) -> Option<(usize, u64)>;
+
+    /// What a relocation does of which several compute one field; `None` for other relocations.
+    fn partial_relocation(&self, relocation: u32) -> Option<PartialRelocation>;
 
     /// The meaning of call frame instructions that vendors define.
     fn call_frame_vendor(&self) -> gimli::Vendor;
@@ -152,6 +156,35 @@ pub(crate) enum OperandSyntax {
     Att,
     /// `r`, `5` or `#5`, `[r, 8]`.
     Brackets,
+    /// `r`, `5`, `8(r)`.
+    Parentheses,
+}
+
+/// What a relocation does to its field with the address of its target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartialRelocation {
+    pub(crate) operation: PartialOperation,
+    pub(crate) field: PartialField,
+}
+
+/// The operation of a [`PartialRelocation`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PartialOperation {
+    /// The address is stored.
+    Set,
+    /// The distance from the field to the address is stored.
+    Distance,
+    Add,
+    Subtract,
+}
+
+/// The field of a [`PartialRelocation`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PartialField {
+    /// The low bits of the bytes that hold so many.
+    Bits(u8),
+    /// A number whose bytes keep their number.
+    Uleb128,
 }
 
 /// A register of gdb whose type has its first bytes as an integer and as a floating-point number.

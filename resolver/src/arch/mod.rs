@@ -7,9 +7,13 @@
 
 pub(crate) mod aarch64;
 mod instruction_set;
+pub(crate) mod riscv64;
 pub(crate) mod x86;
 
-pub(crate) use instruction_set::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax};
+pub(crate) use instruction_set::{
+    EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialField, PartialOperation,
+    PartialRelocation,
+};
 
 use crate::image::Architecture;
 
@@ -56,4 +60,6 @@ processors! {
     I386: &x86::I386, I386;
     /// AArch64.
     Aarch64: &aarch64::AARCH64, Aarch64;
+    /// RISC-V with 64 bits.
+    Riscv64: &riscv64::RISCV64, Riscv64;
 }

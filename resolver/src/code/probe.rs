@@ -67,6 +67,10 @@ pub enum RefusedReason {
     Exclusive,
     /// AArch64: part of a memory copy.
     MemoryCopy,
+    /// RISC-V: a system instruction.
+    SystemInstruction,
+    /// RISC-V: a fence.
+    Fence,
 }
 
 impl RefusedReason {
@@ -91,6 +95,8 @@ impl RefusedReason {
             Self::ReadsRelative => "reads_relative",
             Self::Exclusive => "exclusive",
             Self::MemoryCopy => "memory_copy",
+            Self::SystemInstruction => "system_instruction",
+            Self::Fence => "fence",
         }
     }
 }

@@ -4,7 +4,7 @@ use tools::Choices;
 
 use super::*;
 use crate::address::Vaddr;
-use crate::arch::{InstructionSet, aarch64, x86};
+use crate::arch::{InstructionSet, aarch64, riscv64, x86};
 
 struct Data(u64, Vec<u8>);
 
@@ -401,7 +401,7 @@ fn any_bytes_end_in_a_verdict() {
             }
         }
         let memory = Data(0x1000, code.clone());
-        for set in [&x86::X86_64 as &'static dyn InstructionSet, &x86::I386, &aarch64::AARCH64] {
+        for set in [&x86::X86_64 as &'static dyn InstructionSet, &x86::I386, &aarch64::AARCH64, &riscv64::RISCV64] {
             let function = function(&code);
             let cfg = Cfg::of(&function, &memory, set);
             for at in 0x1000..0x1000 + code.len() as u64 {

@@ -32,6 +32,8 @@ fn refused(reason: RefusedReason) -> &'static str {
         RefusedReason::ReadsRelative => "it reads relative to its own address",
         RefusedReason::Exclusive => "part of an exclusive sequence",
         RefusedReason::MemoryCopy => "part of a memory copy",
+        RefusedReason::SystemInstruction => "a system instruction",
+        RefusedReason::Fence => "a fence",
     }
 }
 

@@ -14,6 +14,7 @@ use simple_markers_record::ByteOrder;
 
 use super::{Contents, Image};
 use crate::address::SectionOffset;
+use crate::arch::{PartialField, PartialOperation, PartialRelocation};
 use crate::error::{Error, RelocationProblem};
 
 /// The target of a relocated field.
@@ -80,12 +81,14 @@ impl Image<'_> {
         let Ok(section) = self.elf.section_by_index(contents.section) else { return };
         for (offset, relocation) in section.relocations() {
             let here = place(contents.section, offset);
-            let value = self.value(&contents.bytes, offset, &relocation, here, &place);
-            let written = value.and_then(|value| match value {
-                Some((value, size)) => set_integer(contents.bytes.to_mut(), offset, size, self.byte_order(), value)
-                    .ok_or(RelocationProblem::PastEnd),
-                None => Ok(()),
-            });
+            let written = match self.partial(&relocation) {
+                Some(partial) => self.add_partial(contents, offset, &relocation, partial, &place),
+                None => self.value(&contents.bytes, offset, &relocation, here, &place).and_then(|value| match value {
+                    Some((value, size)) => set_integer(contents.bytes.to_mut(), offset, size, self.byte_order(), value)
+                        .ok_or(RelocationProblem::PastEnd),
+                    None => Ok(()),
+                }),
+            };
             if let Err(problem) = written {
                 error(Error::Relocation { section: name, offset: SectionOffset(offset), problem });
             }
@@ -101,26 +104,65 @@ impl Image<'_> {
         here: u64,
         place: &impl Fn(SectionIndex, u64) -> u64,
     ) -> Result<Option<(u64, usize)>, RelocationProblem> {
-        let thread_local = self.thread_local_size(relocation);
+        let thread_local = self.thread_local(relocation);
         let is_relative = relocation.kind() == RelocationKind::Relative;
         let size = match thread_local {
-            Some(size) => size,
+            Some((size, _)) => size,
             None if relocation.kind() == RelocationKind::None => return Ok(None),
             None => size(relocation, &[RelocationKind::Absolute, RelocationKind::Relative])?,
         };
         let value = match self.pointee(bytes, offset, relocation, size)? {
             RelocationTarget::Nowhere => return Ok(None),
-            RelocationTarget::Section(_, value) if thread_local.is_some() => value,
-            RelocationTarget::Section(section, value) => place(section, value),
+            RelocationTarget::Section(section, value) => match thread_local {
+                Some((_, bias)) => value.wrapping_sub(bias),
+                None => place(section, value),
+            },
         };
         Ok(Some((if is_relative { value.wrapping_sub(here) } else { value }, size)))
     }
 
-    /// The size in bytes of a relocation for the offset of a thread-local variable in its TLS
-    /// block. Debug information contains such relocations. `None` for other relocations.
-    fn thread_local_size(&self, relocation: &object::Relocation) -> Option<usize> {
+    fn thread_local(&self, relocation: &object::Relocation) -> Option<(usize, u64)> {
         let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
         self.processor().set()?.thread_local_relocation(r_type)
+    }
+
+    fn partial(&self, relocation: &object::Relocation) -> Option<PartialRelocation> {
+        let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
+        self.processor().set()?.partial_relocation(r_type)
+    }
+
+    /// Applies one of several relocations that compute a field.
+    fn add_partial(
+        &self,
+        contents: &mut Contents<'_>,
+        offset: u64,
+        relocation: &object::Relocation,
+        PartialRelocation { operation, field }: PartialRelocation,
+        place: &impl Fn(SectionIndex, u64) -> u64,
+    ) -> Result<(), RelocationProblem> {
+        let target = match self.pointee(&contents.bytes, offset, relocation, 8)? {
+            RelocationTarget::Nowhere => return Ok(()),
+            RelocationTarget::Section(section, value) => place(section, value),
+        };
+        let here = place(contents.section, offset);
+        let changed = |field: u64| match operation {
+            PartialOperation::Set => target,
+            PartialOperation::Distance => target.wrapping_sub(here),
+            PartialOperation::Add => field.wrapping_add(target),
+            PartialOperation::Subtract => field.wrapping_sub(target),
+        };
+        let written = match field {
+            PartialField::Uleb128 => set_uleb128(contents.bytes.to_mut(), offset, changed),
+            PartialField::Bits(bits) => {
+                let (size, order) = (usize::from(bits).div_ceil(8), self.byte_order());
+                let mask = u64::MAX >> 64u32.saturating_sub(bits.into());
+                integer(&contents.bytes, offset, size, order).and_then(|old| {
+                    let new = old & !mask | changed(old & mask) & mask;
+                    set_integer(contents.bytes.to_mut(), offset, size, order, new)
+                })
+            }
+        };
+        written.ok_or(RelocationProblem::PastEnd)
     }
 
     fn target(
@@ -188,6 +230,19 @@ fn set_integer(bytes: &mut [u8], offset: u64, size: usize, order: ByteOrder, val
     field.copy_from_slice(low);
     if order == ByteOrder::Big {
         field.reverse();
+    }
+    Some(())
+}
+
+/// Changes a number in LEB128 that keeps its size. `None` if it does not end in `bytes`.
+fn set_uleb128(bytes: &mut [u8], offset: u64, change: impl FnOnce(u64) -> u64) -> Option<()> {
+    let rest = bytes.get_mut(usize::try_from(offset).ok()?..)?;
+    let last = rest.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    let field = rest.get_mut(..=last)?;
+    let mut value = change(field.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)));
+    for byte in field {
+        *byte = *byte & 0x80 | (value & 0x7f) as u8;
+        value >>= 7;
     }
     Some(())
 }

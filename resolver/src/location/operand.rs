@@ -26,7 +26,7 @@ pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Locatio
         });
     }
     let address = match set.operand_syntax() {
-        OperandSyntax::Att => memory(operand, set)?,
+        OperandSyntax::Att | OperandSyntax::Parentheses => memory(operand, set)?,
         OperandSyntax::Brackets => memory_in_brackets(operand, set)?,
     };
     Some(Location::whole(Source::Memory(address)))
@@ -144,6 +144,12 @@ mod tests {
         assert_eq!(number("w19", Processor::Aarch64), Some((19, 0)));
         assert_eq!(number("d8", Processor::Aarch64), Some((72, 0)));
         assert_eq!(number("sp", Processor::Aarch64), Some((31, 0)));
+        for (name, expected) in
+            [("ra", 1), ("fp", 8), ("s0", 8), ("a0", 10), ("t6", 31), ("x17", 17), ("fa0", 42), ("f31", 63)]
+        {
+            assert_eq!(number(name, Processor::Riscv64), Some((expected, 0)), "{name}");
+        }
+        assert_eq!(number("x32", Processor::Riscv64), None);
     }
 
     #[test]
@@ -160,6 +166,10 @@ mod tests {
         assert_eq!(location("$-2", 4, Processor::X86_64), known(&[0xfe, 0xff, 0xff, 0xff]));
         assert_eq!(location("0x1234", 2, Processor::Aarch64), known(&[0x34, 0x12]));
         assert_eq!(location("wzr", 4, Processor::Aarch64), known(&[0; 4]));
+        assert_eq!(location("8(sp)", 4, Processor::Riscv64), memory(2, 8));
+        assert_eq!(location("-20(s0)", 4, Processor::Riscv64), memory(8, -20));
+        assert_eq!(location("5", 2, Processor::Riscv64), known(&[5, 0]));
+        assert_eq!(location("zero", 4, Processor::Riscv64), known(&[0; 4]));
         assert!(location("8(%rax,%rcx,4)", 4, Processor::X86_64).is_some());
         for operand in ["counter(%rip)", "%rip", "8(%rax,%rcx,3)", "8(%ah)", "$8(%rax)", "[x0, x1]", ""] {
             assert_eq!(location(operand, 4, Processor::X86_64), None, "{operand}");

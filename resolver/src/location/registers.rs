@@ -54,6 +54,11 @@ mod tests {
         assert_eq!(i386.map(|number| name(Processor::I386, number)).join(" "), expected);
         let aarch64 = [0, 30, 31, 32, 33, 64, 95, 96];
         assert_eq!(aarch64.map(|number| name(Processor::Aarch64, number)).join(" "), "x0 x30 sp pc r33 v0 v31 r96");
+        let riscv64 = [0, 1, 2, 8, 10, 27, 31, 32, 42, 63, 64];
+        assert_eq!(
+            riscv64.map(|number| name(Processor::Riscv64, number)).join(" "),
+            "zero ra sp s0 a0 s11 t6 ft0 fa0 ft11 r64"
+        );
         assert_eq!(name(Processor::Other, 12), "r12");
     }
 }

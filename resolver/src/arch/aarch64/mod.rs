@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 use object::elf;
 
-use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax};
+use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialRelocation};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
@@ -114,8 +114,12 @@ impl InstructionSet for Aarch64 {
         &[]
     }
 
-    fn thread_local_relocation(&self, relocation: u32) -> Option<usize> {
-        (relocation == elf::R_AARCH64_TLS_DTPREL).then_some(8)
+    fn thread_local_relocation(&self, relocation: u32) -> Option<(usize, u64)> {
+        (relocation == elf::R_AARCH64_TLS_DTPREL).then_some((8, 0))
+    }
+
+    fn partial_relocation(&self, _: u32) -> Option<PartialRelocation> {
+        None
     }
 
     fn call_frame_vendor(&self) -> gimli::Vendor {

@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
-use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax};
+use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialRelocation};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
@@ -154,12 +154,16 @@ impl InstructionSet for X86 {
         if self.is_64() { &[elf::R_X86_64_JUMP_SLOT, elf::R_X86_64_GLOB_DAT] } else { &[] }
     }
 
-    fn thread_local_relocation(&self, relocation: u32) -> Option<usize> {
+    fn thread_local_relocation(&self, relocation: u32) -> Option<(usize, u64)> {
         match (self.is_64(), relocation) {
-            (true, elf::R_X86_64_DTPOFF64) => Some(8),
-            (true, elf::R_X86_64_DTPOFF32) | (false, elf::R_386_TLS_LDO_32) => Some(4),
+            (true, elf::R_X86_64_DTPOFF64) => Some((8, 0)),
+            (true, elf::R_X86_64_DTPOFF32) | (false, elf::R_386_TLS_LDO_32) => Some((4, 0)),
             _ => None,
         }
+    }
+
+    fn partial_relocation(&self, _: u32) -> Option<PartialRelocation> {
+        None
     }
 
     fn call_frame_vendor(&self) -> gimli::Vendor {
