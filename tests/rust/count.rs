@@ -203,7 +203,8 @@ impl Condition {
                 false => *random.one(&short),
             };
             let text = if name == "request->in_place" { text.chars().take(8).collect() } else { text.to_owned() };
-            return Self::Compare(name, *random.one(&OPERATORS[..2]), Right::Text(text));
+            let operator = *random.one(&OPERATORS[..2]);
+            return Self::Compare(name, operator, Right::Text(text));
         }
         let (name, bits, signed) = if texts { ("i", 32, true) } else { *random.one(&INTEGERS) };
         if !texts && random.below(4) == 0 {
@@ -212,7 +213,8 @@ impl Condition {
                 other = random.one(&INTEGERS).0;
             }
             // The types alone would decide some comparisons with ==, but never with these.
-            return Self::Compare(name, *random.one(&OPERATORS), Right::Name(other));
+            let operator = *random.one(&OPERATORS);
+            return Self::Compare(name, operator, Right::Name(other));
         }
         // A value that occurs, so that == is sometimes true, or one next to the ends of the type.
         let (low, high) =
@@ -223,7 +225,8 @@ impl Condition {
         };
         let near = seen + random.below(3) as i128 - 1;
         let number = *random.one(&[seen, seen, near, low + 1, high - 1, low + (high - low) / 2]);
-        Self::Compare(name, *random.one(&OPERATORS), Right::Integer(number.clamp(low + 1, high - 1)))
+        let operator = *random.one(&OPERATORS);
+        Self::Compare(name, operator, Right::Integer(number.clamp(low + 1, high - 1)))
     }
 
     fn text(&self, random: &mut Choices) -> String {

@@ -62,6 +62,7 @@ mod tests {
         let made = values.made(&cfg, Vaddr(ENTRY + offset), register, size).expect("it is known");
         let mut offsets: Vec<u64> = made.into_iter().map(|at| at.0 - ENTRY).collect();
         offsets.sort_unstable();
+        offsets.dedup();
         offsets
     }
 

@@ -18,6 +18,7 @@ use super::locations::Locations;
 use super::sections::Reader;
 use super::unsupported::{FrameBaseProblem, Unsupported};
 use crate::address::Vaddr;
+use crate::arch::InstructionSet;
 use crate::location::{Expr, Node, Register, Source, ValueType};
 use crate::ranges::RangeMap;
 
@@ -123,7 +124,7 @@ impl<'s> Locations<'s> {
     }
 
     pub(super) fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
-        let vendor = self.units.processor().set().map_or(gimli::Vendor::Default, |set| set.call_frame_vendor());
+        let vendor = self.units.processor().set().map_or(gimli::Vendor::Default, InstructionSet::call_frame_vendor);
         let mut debug_frame = gimli::DebugFrame::from(self.units.sections.reader(".debug_frame"));
         debug_frame.set_address_size(self.units.sections.address_size());
         debug_frame.set_vendor(vendor);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::arch::Processor;
+use crate::arch::{InstructionSet, Processor};
 
 /// A register (DWARF 5, 2.6.1.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +28,7 @@ impl Register {
     /// from memory and moves with the top of the stack.
     #[must_use]
     pub fn is_x87(self, processor: Processor) -> bool {
-        processor.set().and_then(|set| set.x87()).is_some_and(|registers| registers.contains(&self.0))
+        processor.set().and_then(InstructionSet::x87).is_some_and(|registers| registers.contains(&self.0))
     }
 
     /// Whether the register is callee-saved.
