@@ -10,6 +10,7 @@ mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod end;
 mod explain;
 mod export;
 mod files;

@@ -11,6 +11,7 @@ use simple_markers_tracer::aggregate::{Counts, Question};
 use simple_markers_tracer::sys::{self, Mode, Session};
 
 use crate::console::Console;
+use crate::end::{self, Totals};
 use crate::narrow;
 use crate::watch::{Next, RING, Watch};
 
@@ -39,11 +40,9 @@ pub(crate) fn run(
         rates.print(&watching.plan, session, out)?;
         if json {
             let hits: u64 = rates.counts.iter().sum();
-            let lost = session.lost()?;
-            let end =
-                json!({ "hits": hits + lost, "lost": lost, "unfiltered": narrow::unfiltered(session)?, "exit": exit });
-            writeln!(out, "{}", json!({ "end": end }))?;
-            out.flush()?;
+            let (lost, unfiltered) = (session.lost()?, narrow::unfiltered(session)?);
+            let totals = Totals { hits: Some(hits + lost), lost, unfiltered, uncounted: None, exit: exit.into() };
+            end::write(out, totals)?;
         }
     }
     watching.end(console)

@@ -21,6 +21,7 @@ use simple_markers_tracer::{Hit, Missing, Value};
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
+use crate::end::{self, Totals};
 use crate::narrow;
 use crate::quantity;
 use crate::rates;
@@ -127,14 +128,10 @@ impl Trace {
         if json && watching.is_active() {
             let lost = watching.lost()?;
             let mut out = printed.borrow_mut();
-            if lost > 0 {
-                writeln!(out, "{}", serde_json::json!({ "lost": lost }))?;
-            }
+            end::write_lost(&mut **out, lost)?;
             let unfiltered = watching.session().map_or(Ok(0), narrow::unfiltered)?;
-            let exit = watching.exit();
-            let end = serde_json::json!({ "hits": count + lost, "lost": lost, "unfiltered": unfiltered, "exit": exit });
-            writeln!(out, "{}", serde_json::json!({ "end": end }))?;
-            out.flush()?;
+            let (hits, exit) = (Some(count + lost), watching.exit().into());
+            end::write(&mut **out, Totals { hits, lost, unfiltered, uncounted: None, exit })?;
         }
         if let Some(cut) = stacks.map(|stacks| stacks.cut).filter(|cut| *cut > 0) {
             console.note(&format!("{cut} stacks have more than 64 frames"));

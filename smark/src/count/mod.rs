@@ -11,13 +11,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::json;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
 use crate::console::Console;
+use crate::end::{self, Totals};
 use crate::quantity;
 use crate::watch::{Buffer, Next, STATUS, Watch, under_heading};
 
@@ -116,9 +116,9 @@ impl Count {
         match self.json {
             true => {
                 print_json(&answer)?;
-                let (unfiltered, uncounted, lost) = (answer.unfiltered(), answer.uncounted(), watching.lost()?);
-                let end = json!({ "lost": lost, "unfiltered": unfiltered, "uncounted": uncounted, "exit": exit });
-                writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
+                let (unfiltered, uncounted, lost) = (answer.unfiltered(), Some(answer.uncounted()), watching.lost()?);
+                let totals = Totals { hits: None, lost, unfiltered, uncounted, exit: exit.into() };
+                end::write(&mut io::stdout().lock(), totals)?;
             }
             false => screen.show(&answer.text(), false)?,
         }

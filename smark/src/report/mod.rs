@@ -8,7 +8,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::{Chosen, Event};
 use simple_markers_tracer::filter::Filter;
@@ -20,6 +19,7 @@ use self::recording::{Read, Recording};
 use crate::choice::Strict;
 use crate::console::{Console, Status};
 use crate::count::{Answer, Ask};
+use crate::end::{self, Totals};
 use crate::narrow;
 use crate::narrow::Asked;
 use crate::pager::Pager;
@@ -187,7 +187,8 @@ impl Report {
         })?;
         if self.json {
             let (lost, exit) = (read.lost, recording.exit());
-            end(&mut out, lost, &json!({ "hits": hits + lost, "lost": lost, "unfiltered": unfiltered, "exit": exit }))?;
+            end::write_lost(&mut out, lost)?;
+            end::write(&mut out, Totals { hits: Some(hits + lost), lost, unfiltered, uncounted: None, exit })?;
         }
         out.flush()?;
         narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
@@ -218,11 +219,9 @@ impl Report {
                     writeln!(out, "{line}")?;
                 }
                 let (lost, exit) = (read.lost, recording.exit());
-                let (unfiltered, uncounted) = (answer.unfiltered(), answer.uncounted());
-                let last = json!({
-                    "hits": hits + lost, "lost": lost, "unfiltered": unfiltered, "uncounted": uncounted, "exit": exit,
-                });
-                end(&mut out, lost, &last)?;
+                let (unfiltered, uncounted) = (answer.unfiltered(), Some(answer.uncounted()));
+                end::write_lost(&mut out, lost)?;
+                end::write(&mut out, Totals { hits: Some(hits + lost), lost, unfiltered, uncounted, exit })?;
             }
             false => out.write_all(answer.text().as_bytes())?,
         }
@@ -231,14 +230,6 @@ impl Report {
         narrow::tell_unfiltered(console, &chosen.plan, answer.unfiltered());
         Ok(read)
     }
-}
-
-/// Writes the last lines of JSON.
-fn end(out: &mut dyn Write, lost: u64, end: &Json) -> io::Result<()> {
-    if lost > 0 {
-        writeln!(out, "{}", json!({ "lost": lost }))?;
-    }
-    writeln!(out, "{}", json!({ "end": end }))
 }
 
 fn heading<'a>(event: &Event<'a>, name: &'a str) -> Heading<'a> {

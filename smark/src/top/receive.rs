@@ -15,6 +15,7 @@ use super::order::Sort;
 use super::text::View;
 use super::together;
 use crate::console::Console;
+use crate::end;
 
 /// How the received intervals are shown.
 #[derive(Clone, Copy, Debug)]
@@ -131,9 +132,7 @@ impl Shown {
             });
             let mut end = json!({ "senders": senders, "refused": refused });
             add(&mut end, receiver.tally());
-            let mut out = io::stdout().lock();
-            writeln!(out, "{}", json!({ "end": end }))?;
-            return out.flush();
+            return end::write(&mut io::stdout().lock(), end);
         }
         for sender in receiver.senders() {
             console.note(&format!("{}: {}", title(sender), counts(sender.tally())));
