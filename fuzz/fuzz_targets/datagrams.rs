@@ -8,7 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::byte;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::top::datagram::{LINES, SIZE, Writer};
+use simple_markers_tracer::top::datagram::writer::Writer;
+use simple_markers_tracer::top::datagram::{LINES, SIZE};
 use simple_markers_tracer::top::reassembly::{Received, Receiver, SENDERS};
 
 fuzz_target!(|input: &[u8]| {

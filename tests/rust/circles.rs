@@ -24,7 +24,7 @@ const CRATES: [(&str, &[(&str, usize)]); 4] = [
             ("types", 6),
         ],
     ),
-    ("tracer/src", &[("ctf::description", 2), ("ftrace::print", 2), ("top::datagram", 2)]),
+    ("tracer/src", &[]),
     ("smark/src", &[("check", 3), ("narrow", 8)]),
 ];
 

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use anyhow::Context as _;
 use simple_markers_resolver::text::from_bytes;
-use simple_markers_tracer::top::datagram::Writer;
+use simple_markers_tracer::top::datagram::writer::Writer;
 use simple_markers_tracer::top::table::Table;
 
 use super::address::Address;

@@ -9,7 +9,8 @@ use super::argument::Reading;
 use super::input::{FieldPlace, Input};
 use crate::ftrace::format::{Field, Format};
 use crate::ftrace::names::Names;
-use crate::ftrace::print::{Choices, Integer, Printer};
+use crate::ftrace::print::people::Choices;
+use crate::ftrace::print::{Integer, Printer};
 use crate::json::{Error, Object};
 use crate::record::Layout;
 

@@ -7,8 +7,8 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::types::Names;
 
 use super::{
-    Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, Doubt, FieldType, MAX_CLASSES,
-    VERSION,
+    Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, DescriptionError, Doubt,
+    FieldType, MAX_CLASSES, VERSION,
 };
 use crate::event::Known;
 use crate::json::{Error, Fault, Object, hexadecimal};
@@ -97,21 +97,6 @@ impl Description {
             classes,
         })
     }
-}
-
-/// Why a description cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DescriptionError {
-    /// It is not JSON.
-    #[error("not JSON: {0}")]
-    Json(String),
-    /// Another version of the description.
-    #[error("version {0} of the description; this smark reads version {VERSION}")]
-    Version(u64),
-    /// A member is missing, or its value cannot be.
-    #[error(transparent)]
-    Member(#[from] Error),
 }
 
 fn kernel(json: Object<'_>) -> Result<Known, Error> {

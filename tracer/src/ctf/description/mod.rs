@@ -20,10 +20,9 @@ use simple_markers_resolver::types::Names;
 
 use super::identifier::identifier;
 use crate::event::Known;
-use crate::ftrace::print::Choices;
+use crate::ftrace::print::people::Choices;
 use crate::plan::{KernelEvent, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
-pub use self::json::DescriptionError;
 pub use crate::plan::FieldType;
 
 /// The version of the description. A reader refuses later ones. Version 2 has events of the kernel, and
@@ -56,6 +55,21 @@ pub struct Description {
     pub left_out: Vec<DescribedOmission>,
     /// The names of the kernel that the texts of its events used.
     pub kernel: Known,
+}
+
+/// Why a description cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DescriptionError {
+    /// It is not JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
+    /// Another version of the description.
+    #[error("version {0} of the description; this smark reads version {VERSION}")]
+    Version(u64),
+    /// A member is missing, or its value cannot be.
+    #[error(transparent)]
+    Member(#[from] crate::json::Error),
 }
 
 /// A site.

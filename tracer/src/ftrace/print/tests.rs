@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::people::Choices;
 use super::*;
 use crate::ftrace::names::{NoNames, TypeSize};
 use crate::ftrace::symbols::Symbol;

@@ -7,14 +7,12 @@
 mod reader;
 #[cfg(test)]
 mod tests;
-mod writer;
+pub mod writer;
 
 use serde_json::{Value as Json, json};
 
 use super::table::{Process, Thread, Usage};
 use crate::json;
-
-pub use writer::Writer;
 
 /// The version of the format.
 pub const VERSION: u64 = 1;

@@ -2,6 +2,7 @@ use std::iter;
 
 use serde_json::{Value as Json, json};
 
+use super::writer::Writer;
 use super::*;
 use crate::json::Fault;
 use crate::top::table::{Table, Thread};

@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tools::Choices;
 
 use super::*;
-use crate::top::datagram::{LINES, SIZE, Writer};
+use crate::top::datagram::writer::Writer;
+use crate::top::datagram::{LINES, SIZE};
 use crate::top::table::Table;
 use crate::top::table::{Process, Thread, Usage};
 
