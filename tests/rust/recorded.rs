@@ -165,6 +165,103 @@ fn a_program_that_ends_badly_has_recorded_everything() {
     }
 }
 
+/// Runs `smark report`, and returns its status, its lines, and what it says to people.
+fn report(recording: &Path, options: &[&str]) -> (Option<i32>, Vec<String>, String) {
+    let output =
+        Command::new(fixture::smark()).arg("report").args(options).arg(recording).output().expect("smark runs");
+    let lines = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
+    (output.status.code(), lines, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn what_a_program_recorded_is_reported() {
+    for program in &*VALUES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recording = folder.path().join("recording");
+        let mut command = Command::new(program);
+        command.arg("threads").env("SIMPLE_MARKERS_RECORD", "values:*").env("SIMPLE_MARKERS_OUTPUT", &recording);
+        let printed: Vec<String> = run(&mut command).lines().map(str::to_owned).collect();
+        let (status, lines, errors) = report(&recording, &[]);
+        assert_eq!((status, errors.as_str()), (Some(0), ""));
+        // The threads print the same, in any order.
+        let (printed, said) = (printed_and_said(&printed).0, printed_and_said(&lines).1);
+        let counted = |lines: Vec<&str>| {
+            let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+            lines.into_iter().for_each(|line| *counts.entry(line.to_owned()).or_default() += 1);
+            // Without debug information there are names only in words.
+            let is_named = |line: &str| line.starts_with("values:enumeration: ");
+            let named: Vec<_> = counts.keys().filter(|line| is_named(line)).map(|line| line[20..].to_owned()).collect();
+            counts.retain(|line, _| !is_named(line));
+            (counts, named)
+        };
+        assert_eq!((said.len(), printed.len()), (4 * 86, 4 * 86));
+        let ((said, named), (printed, _)) = (counted(said), counted(printed));
+        assert_eq!(said, printed);
+        assert_eq!(named, ["-1 SET   .", "0 1     .", "300 END   ."]);
+
+        let (_, lines, _) = report(&recording, &["--json"]);
+        let (found, end) = hits(&lines);
+        assert_eq!(end, serde_json::json!({ "hits": 2 + 4 * 86, "lost": 0, "unfiltered": 0, "exit": null }));
+        let times: Vec<u64> = found.iter().map(|hit| hit["time_ns"].as_u64().expect("a time")).collect();
+        assert!(times.is_sorted());
+        let (_, filtered, _) = report(&recording, &["--where", "whence == END", "values:enumeration"]);
+        assert_eq!(filtered.len(), 4, "{filtered:?}");
+        let (_, counts, _) = report(&recording, &["--count", "values:signed"]);
+        let signed = found.iter().filter(|hit| hit["marker"] == "values:signed").count();
+        assert_eq!(counts, ["        HITS MARKER".to_owned(), format!("{signed:>12} values:signed")]);
+        let timeline = folder.path().join("timeline");
+        let (status, _, errors) = report(&recording, &["--to", "perfetto", "-o", text(&timeline)]);
+        assert!(status == Some(0) && errors.contains("346 hits and 0 slices"), "{errors}");
+
+        // babeltrace2 has the same events, at the same times.
+        let Some(babeltrace2) = find("babeltrace2") else { return };
+        let read = run(Command::new(babeltrace2).args(["--clock-seconds", "--no-delta"]).arg(&recording));
+        let event = |line: &str| {
+            let (time, rest) = line.strip_prefix('[')?.split_once("] ")?;
+            let (name, rest) = rest.split_once(": { pid = ")?;
+            let (process, rest) = rest.split_once(", tid = ")?;
+            let (thread, rest) = rest.split_once(" }, { cpu = ")?;
+            let numbers = [process, thread, rest.split_once(' ')?.0].map(|number| number.parse::<u64>().ok());
+            Some((time.replace('.', "").parse::<u64>().ok()?, name.to_owned(), numbers))
+        };
+        let read: Vec<_> = read.lines().map(|line| event(line).expect("an event")).collect();
+        assert_eq!(read.len(), found.len());
+        let offset = read[0].0 - times[0];
+        for ((time, name, numbers), hit) in read.iter().zip(&found) {
+            assert_eq!(
+                (hit["marker"].as_str(), ["pid", "tid", "cpu"].map(|name| hit[name].as_u64())),
+                (Some(&**name), *numbers)
+            );
+            let ours = hit["time_ns"].as_u64().expect("a time") + offset;
+            assert!(ours.abs_diff(*time) <= 1, "{ours} {time}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_recording_is_reported_up_to_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("recording");
+    let mut command = Command::new(optimised());
+    run(command.env("SIMPLE_MARKERS_RECORD", "values:*").env("SIMPLE_MARKERS_OUTPUT", &recording));
+    let (_, all, _) = report(&recording, &[]);
+    let names = std::fs::read_dir(&recording).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let threads: Vec<PathBuf> = names.filter(|path| !path.ends_with("metadata")).collect();
+    let [thread] = &threads[..] else { panic!("{threads:?}") };
+    let mut file = std::fs::OpenOptions::new().append(true).open(thread).expect("a file");
+    file.write_all(b"no packet").expect("it is written");
+    let (status, lines, errors) = report(&recording, &[]);
+    assert_eq!((status, lines), (Some(2), all));
+    assert!(
+        errors.contains(&format!("{}: offset 0x", thread.display())) && errors.contains("no packet is here"),
+        "{errors}"
+    );
+    std::fs::write(recording.join("metadata"), "/* CTF 1.8 */\n").expect("it is written");
+    let (status, lines, errors) = report(&recording, &[]);
+    assert_eq!((status, lines.len()), (Some(2), 0));
+    assert!(errors.contains("the recording of another tracer"), "{errors}");
+}
+
 /// The comparisons and swaps that the program prints, of all algorithms.
 pub(crate) fn work(printed: &[String]) -> (u64, u64) {
     let number = |line: &str, index: usize| line.split_whitespace().nth(index)?.parse::<u64>().ok();

@@ -108,6 +108,8 @@ env {{
     for probe in probes() {
         let number = probe.number();
         writeln!(out, "\tformat_{number} = {};", Quoted(probe.format()))?;
+        writeln!(out, "\targuments_{number} = {};", Quoted(probe.arguments()))?;
+        writeln!(out, "\ttypes_{number} = {};", Quoted(probe.types()))?;
         writeln!(out, "\tfile_{number} = {};\n\tline_{number} = {};", Quoted(probe.file()), probe.line())?;
     }
     write!(

@@ -117,7 +117,7 @@ impl Report {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
         let (patterns, folder) = recording::operands(console, &self.operands)?;
         let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
-        let recording = Recording::open(&folder, doubtful)?;
+        let recording = Recording::open(console, &folder, doubtful)?;
         let question = self.ask.question(self.pairs.key.as_deref());
         let asked = Asked { filter: self.filter.as_ref(), question: &question };
         let (selected, mut status) = recording.select(console, &patterns)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::ctf::{self, Chosen};
+use simple_markers_tracer::ctf::Chosen;
 use simple_markers_tracer::perfetto::{Pair, Timeline};
 use tempfile::NamedTempFile;
 
@@ -28,9 +28,8 @@ impl Report {
         chosen: &Chosen,
         pairs: Vec<Pair>,
     ) -> anyhow::Result<Read> {
-        let inputs: Vec<PathBuf> =
-            [ctf::STREAM, ctf::METADATA, ctf::DESCRIPTION, ctf::END].map(|file| recording.folder.join(file)).into();
-        let mut output = Output::create(self.output.as_deref(), &inputs, self.force)?;
+        let inputs = &recording.files;
+        let mut output = Output::create(self.output.as_deref(), inputs, self.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
         let most = usize::try_from(self.ask.max_values).unwrap_or(usize::MAX);
         let mut timeline = Timeline::new(&recording.description, pairs, most, &mut packets);
@@ -51,7 +50,7 @@ impl Report {
         })?;
         let pairs = timeline.finish(&mut packets);
         output.write(&packets)?;
-        output.finish(&inputs, self.force)?;
+        output.finish(inputs, self.force)?;
         pairs.iter().for_each(|pair| tell(console, pair, self.ask.max_values));
         narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
         if let Some(path) = &self.output {

@@ -1,6 +1,7 @@
 //! The files of a recording, and which of its hits are wanted.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -8,6 +9,7 @@ use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
 use simple_markers_tracer::plan::{DoubtfulValues, PlannedSite};
+use simple_markers_tracer::recorder::recording::{self, Converted, Metadata};
 
 use crate::console::{Console, Status};
 use crate::narrow::Asked;
@@ -21,6 +23,10 @@ pub(super) struct Recording {
     stream: files::Bytes,
     /// How it ended; `None` if it was cut off.
     end: Option<Json>,
+    /// Its files, which are not overwritten.
+    pub(super) files: Vec<PathBuf>,
+    /// Whether all of it could be read so far.
+    status: Status,
     /// What becomes of doubtful values.
     doubtful: DoubtfulValues,
 }
@@ -33,19 +39,44 @@ pub(super) struct Read {
 }
 
 impl Recording {
-    pub(super) fn open(folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
+    pub(super) fn open(console: &Console, folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
         let path = folder.join(ctf::DESCRIPTION);
-        let text = fs::read(&path).with_context(|| {
-            // A program that records its probes itself writes no more than CTF.
-            let help = if folder.join("metadata").is_file() { "; babeltrace2 may read it" } else { "" };
-            format!("{}: not a recording of smark{help}", path.display())
-        })?;
+        if !path.exists() && folder.join(ctf::METADATA).is_file() {
+            return Self::of_program(console, folder, doubtful);
+        }
+        let text = fs::read(&path).with_context(|| format!("{}: not a recording of smark", path.display()))?;
         let description = Description::from_json(&text).with_context(|| path.display().to_string())?;
         let path = folder.join(ctf::STREAM);
         let stream = File::open(&path).and_then(|file| files::map(&file));
         let stream = stream.with_context(|| path.display().to_string())?;
         let end = fs::read(folder.join(ctf::END)).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        Ok(Self { folder: folder.to_owned(), description, stream, end, doubtful })
+        let files = [ctf::STREAM, ctf::METADATA, ctf::DESCRIPTION, ctf::END].map(|file| folder.join(file)).into();
+        Ok(Self { folder: folder.to_owned(), description, stream, end, files, status: Status::Done, doubtful })
+    }
+
+    /// Opens a recording that a program wrote itself. It has no end: it is complete at any moment.
+    fn of_program(console: &Console, folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
+        let path = folder.join(ctf::METADATA);
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let metadata = Metadata::parse(&text).with_context(|| {
+            format!("{}: not a recording of smark, nor of a program; babeltrace2 may read it", path.display())
+        })?;
+        let mut files = threads(folder).with_context(|| folder.display().to_string())?;
+        let maps = files.iter().map(|path| {
+            let map = File::open(path).and_then(|file| files::map(&file));
+            map.with_context(|| path.display().to_string())
+        });
+        let maps = maps.collect::<anyhow::Result<Vec<files::Bytes>>>()?;
+        let bytes: Vec<&[u8]> = maps.iter().map(|map| &**map).collect();
+        let Converted { description, stream, damages } = recording::convert(&metadata, &bytes);
+        let status = if damages.is_empty() { Status::Done } else { Status::Unreadable };
+        for (number, damage) in damages {
+            let path = files.get(number).map(|path| path.display().to_string()).unwrap_or_default();
+            console.error(&format!("{path}: {damage}"));
+        }
+        files.push(path);
+        let (stream, end) = (files::Bytes::Unpacked(stream), Some(Json::Null));
+        Ok(Self { folder: folder.to_owned(), description, stream, end, files, status, doubtful })
     }
 
     /// The exit status of the program that was recorded; null if there was none.
@@ -87,7 +118,7 @@ impl Recording {
         each: &mut dyn FnMut(&Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Read> {
         let mut events = Events::new(&self.description, &self.stream).with_doubtful(self.doubtful);
-        let mut status = Status::Done;
+        let mut status = self.status;
         loop {
             match events.next_event() {
                 Ok(Some(event)) => each(&event)?,
@@ -109,6 +140,20 @@ impl Recording {
             console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
         }
     }
+}
+
+/// The files of the threads that a program recorded. The names of those that are not to be read yet start
+/// with a point.
+fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if name != ctf::METADATA && !name.as_encoded_bytes().starts_with(b".") {
+            files.push(folder.join(name));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The markers that the user wants.
