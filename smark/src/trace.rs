@@ -13,8 +13,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
+use simple_markers_resolver::types::Names;
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::ftrace::names::Names;
+use simple_markers_tracer::ftrace::names;
 use simple_markers_tracer::hit::EventParts;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
@@ -109,9 +110,11 @@ impl Trace {
             if count < limit {
                 count += 1;
                 text.clear();
+                let name = hit.thread_name();
+                let parts = parts(hit, &name);
                 match json {
-                    true => text.push_str(&with_stack(lines.json(hit), hit, stacks.as_mut()).to_string()),
-                    false => lines.write(hit, &mut text),
+                    true => text.push_str(&with_stack(lines.json(parts), hit, stacks.as_mut()).to_string()),
+                    false => lines.write(parts, &mut text),
                 }
                 text.push('\n');
                 if let (Some(stacks), false) = (&mut stacks, json) {
@@ -150,7 +153,33 @@ fn with_stack(mut object: Json, hit: &Hit<'_>, stacks: Option<&mut Stacks>) -> J
     object
 }
 
-/// Writes hits as lines for people.
+/// The text, the names and the value of an argument.
+pub(crate) type Argument<'a> = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing<'a>>);
+
+/// A hit of a running program or of a recording, as it is printed.
+pub(crate) struct PrintedHit<'a, A> {
+    pub(crate) heading: Heading<'a>,
+    /// The number of the marker.
+    pub(crate) marker: usize,
+    pub(crate) format: &'a Arc<str>,
+    /// What the text of an event of the kernel needs; `None` for a marker.
+    pub(crate) event: Option<EventParts<'a>>,
+    pub(crate) arguments: A,
+}
+
+/// A hit of a running program. `name` is that of its thread.
+fn parts<'a>(hit: &Hit<'a>, name: &'a str) -> PrintedHit<'a, impl Iterator<Item = Argument<'a>> + Clone + use<'a>> {
+    let arguments = hit.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
+    PrintedHit {
+        heading: Heading::new(hit, name),
+        marker: hit.site.marker,
+        format: &hit.marker.format,
+        event: hit.event(),
+        arguments: arguments.zip(hit.values()),
+    }
+}
+
+/// Writes hits as lines for people, or as JSON.
 pub(crate) struct Lines {
     start: u64,
     /// By the number of the marker.
@@ -162,63 +191,36 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// `start` is the time that counts as 0, `names` are those that the texts of the kernel's events use.
-    pub(crate) fn new(start: u64, names: Box<dyn Names>, colour: bool) -> Self {
+    pub(crate) fn new(start: u64, names: Box<dyn names::Names>, colour: bool) -> Self {
         Self { start, formats: HashMap::new(), texts: Texts::new(names), colour }
     }
 
-    fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
-        let name = hit.thread_name();
-        if let Some(event) = hit.event() {
-            return self.write_event(&Heading::new(hit, &name), &event, hit.arguments(), out);
-        }
-        self.write_values(&Heading::new(hit, &name), hit.site.marker, &hit.marker.format, hit.values(), out);
-    }
-
     /// The object of a hit.
-    fn json(&mut self, hit: &Hit<'_>) -> Json {
-        let Some(event) = hit.event() else { return text::json(hit) };
-        self.json_event(&Heading::new(hit, &hit.thread_name()), &event, hit.arguments())
-    }
-
-    /// The object of an event of the kernel that is given in parts.
-    pub(crate) fn json_event<'a>(
-        &mut self,
-        heading: &Heading<'_>,
-        event: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)> + Clone,
-    ) -> Json {
+    pub(crate) fn json<'a, A>(&mut self, hit: PrintedHit<'a, A>) -> Json
+    where
+        A: Iterator<Item = Argument<'a>> + Clone,
+    {
+        let Some(event) = &hit.event else { return text::json_values(&hit.heading, hit.arguments) };
+        let fields = hit.arguments.map(|((name, _), value)| (name, value));
         let mut text = String::new();
         self.texts.write(event, fields.clone(), &mut text);
-        text::json_event(heading, fields, &text)
+        text::json_event(&hit.heading, fields, &text)
     }
 
-    /// Appends the line of an event of the kernel that is given in parts.
-    pub(crate) fn write_event<'a>(
-        &mut self,
-        heading: &Heading<'_>,
-        event: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
-        out: &mut String,
-    ) {
-        self.start(heading, out);
+    /// Appends the line of a hit.
+    pub(crate) fn write<'a, A>(&mut self, hit: PrintedHit<'a, A>, out: &mut String)
+    where
+        A: Iterator<Item = Argument<'a>> + Clone,
+    {
+        self.start(&hit.heading, out);
         let from = out.len();
-        self.texts.write(event, fields, out);
-        escape(out, from);
-    }
-
-    /// Appends the line of a hit that is given in parts.
-    pub(crate) fn write_values<'a>(
-        &mut self,
-        heading: &Heading<'_>,
-        marker: usize,
-        format: &Arc<str>,
-        values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>,
-        out: &mut String,
-    ) {
-        self.start(heading, out);
-        let format = self.formats.entry(marker).or_insert_with(|| Format::new(format));
-        let from = out.len();
-        format.write_values(values, out);
+        match &hit.event {
+            Some(event) => self.texts.write(event, hit.arguments.map(|((name, _), value)| (name, value)), out),
+            None => {
+                let format = self.formats.entry(hit.marker).or_insert_with(|| Format::new(hit.format));
+                format.write_values(hit.arguments.map(|(_, value)| value), out);
+            }
+        }
         escape(out, from);
     }
 

@@ -12,7 +12,7 @@ use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::{Chosen, Event};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::hit::EventParts;
-use simple_markers_tracer::text::{self, Heading};
+use simple_markers_tracer::text::Heading;
 
 use self::pairs::Pairs;
 use self::recording::{Read, Recording};
@@ -23,7 +23,7 @@ use crate::end::{self, Totals};
 use crate::narrow;
 use crate::narrow::Asked;
 use crate::pager::Pager;
-use crate::trace::Lines;
+use crate::trace::{Argument, Lines, PrintedHit};
 
 /// Print the hits of a recording, or count them
 ///
@@ -151,7 +151,7 @@ impl Report {
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let mut text = String::new();
         let read = recording.read(console, chosen, &mut |event, _, site| {
-            match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs())) {
+            match recording::holds(site, event) {
                 Some(true) => hits += 1,
                 Some(false) => return Ok(()),
                 None => {
@@ -161,26 +161,10 @@ impl Report {
             }
             text.clear();
             let name = event.thread_name();
-            let heading = heading(event, &name);
-            let values = event.values.iter().copied();
-            if let Some(kernel) = &event.marker.event {
-                let (marker, thread) = (event.site.marker, event.thread);
-                let kernel = EventParts { marker, event: kernel, thread, record: None };
-                let names = event.site.arguments.iter().map(|argument| &*argument.text);
-                match self.json {
-                    true => text.push_str(&lines.json_event(&heading, &kernel, names.zip(values)).to_string()),
-                    false => lines.write_event(&heading, &kernel, names.zip(values), &mut text),
-                }
-                text.push('\n');
-                return Ok(out.write_all(text.as_bytes())?);
-            }
+            let parts = parts(event, &name);
             match self.json {
-                true => {
-                    let arguments = event.site.arguments.iter();
-                    let arguments = arguments.map(|argument| (&*argument.text, argument.names.as_deref()));
-                    text.push_str(&text::json_values(&heading, arguments.zip(values)).to_string());
-                }
-                false => lines.write_values(&heading, event.site.marker, &event.marker.format, values, &mut text),
+                true => text.push_str(&lines.json(parts).to_string()),
+                false => lines.write(parts, &mut text),
             }
             text.push('\n');
             Ok(out.write_all(text.as_bytes())?)
@@ -206,7 +190,7 @@ impl Report {
         let mut replay = Replay::new(&chosen.plan, usize::try_from(self.ask.max_values).unwrap_or(usize::MAX));
         let mut hits = 0u64;
         let read = recording.read(console, chosen, &mut |event, number, site| {
-            let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()));
+            let holds = recording::holds(site, event);
             hits += u64::from(holds == Some(true));
             replay.add(&site.aggregate, holds, &event.passage(number, &event.inputs()));
             Ok(())
@@ -232,8 +216,9 @@ impl Report {
     }
 }
 
-fn heading<'a>(event: &Event<'a>, name: &'a str) -> Heading<'a> {
-    Heading {
+/// A hit of a recording. `name` is that of its thread.
+fn parts<'a>(event: &'a Event<'a>, name: &'a str) -> PrintedHit<'a, impl Iterator<Item = Argument<'a>> + Clone> {
+    let heading = Heading {
         time: event.time,
         cpu: event.cpu,
         process: event.process,
@@ -242,5 +227,11 @@ fn heading<'a>(event: &Event<'a>, name: &'a str) -> Heading<'a> {
         marker: &event.marker.name,
         module: &event.image.module,
         site: event.site.known_address(),
-    }
+    };
+    let (marker, thread) = (event.site.marker, event.thread);
+    let kernel = event.marker.event.as_deref();
+    let kernel = kernel.map(|event| EventParts { marker, event, thread, record: None });
+    let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
+    let arguments = arguments.zip(event.values.iter().copied());
+    PrintedHit { heading, marker, format: &event.marker.format, event: kernel, arguments }
 }

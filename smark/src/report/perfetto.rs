@@ -12,7 +12,7 @@ use simple_markers_tracer::perfetto::{Pair, Timeline};
 use tempfile::NamedTempFile;
 
 use super::Report;
-use super::recording::{Read, Recording};
+use super::recording::{self, Read, Recording};
 use crate::console::Console;
 use crate::{narrow, output};
 
@@ -35,10 +35,7 @@ impl Report {
         let mut timeline = Timeline::new(&recording.description, pairs, most, &mut packets);
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let read = recording.read_all(console, &mut |event| {
-            let site = chosen.site(event).map(|(_, site)| site);
-            let holds = site.map_or(Some(false), |site| {
-                site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()))
-            });
+            let holds = chosen.site(event).map_or(Some(false), |(_, site)| recording::holds(site, event));
             hits += u64::from(holds == Some(true));
             unfiltered += u64::from(holds.is_none());
             timeline.add(event, holds == Some(true), &mut packets);

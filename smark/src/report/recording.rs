@@ -156,6 +156,11 @@ fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether the filter of a site holds for an event; `None` if an argument that it needs could not be read.
+pub(super) fn holds(site: &PlannedSite, event: &Event<'_>) -> Option<bool> {
+    site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()))
+}
+
 /// The markers that the user wants.
 pub(super) struct Selected<'a> {
     description: &'a Description,
