@@ -43,22 +43,30 @@ fn document(resolution: &Resolution, report: &Report, sources: &mut FindSource<'
     let failures = report.failures.iter().map(|failure| ("error", failure.clone()));
     let notes = report.notes.iter().map(|note| ("note", english::check::remark(note)));
     let notes: Vec<Value> = failures.chain(notes).map(notification).collect();
-    let mut driver = json!({ "name": "smark", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules });
-    // SARIF 2.1.0, 3.19.17: it may be left out. There is none until the packages have an address.
-    if let (Some(driver), false) = (driver.as_object_mut(), env!("CARGO_PKG_REPOSITORY").is_empty()) {
-        driver.insert("informationUri".to_owned(), env!("CARGO_PKG_REPOSITORY").into());
-    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": driver },
+            "tool": { "driver": driver(env!("CARGO_PKG_REPOSITORY"), rules) },
             "invocations": [{ "executionSuccessful": report.failures.is_empty(), "toolExecutionNotifications": notes }],
             "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the check ran in." } } },
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     })
+}
+
+/// The tool, at the address that `repository` in Cargo.toml gives. Empty, it is left out: SARIF takes only
+/// an absolute URI (2.1.0, 3.19.17).
+fn driver(address: &str, rules: Vec<Value>) -> Value {
+    let mut driver = Map::new();
+    driver.insert("name".to_owned(), "smark".into());
+    driver.insert("semanticVersion".to_owned(), env!("CARGO_PKG_VERSION").into());
+    if !address.is_empty() {
+        driver.insert("informationUri".to_owned(), address.into());
+    }
+    driver.insert("rules".to_owned(), rules.into());
+    Value::Object(driver)
 }
 
 fn rule(explanation: &verdicts::Explanation) -> Value {
@@ -210,7 +218,19 @@ fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{digest, uri};
+    use serde_json::json;
+
+    use super::{digest, driver, uri};
+
+    #[test]
+    fn the_tool_has_an_address_once_the_package_has_one() {
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(driver("", Vec::new()), json!({ "name": "smark", "semanticVersion": version, "rules": [] }));
+        assert_eq!(
+            driver("https://example.org/markers", Vec::new()),
+            json!({ "name": "smark", "semanticVersion": version, "informationUri": "https://example.org/markers", "rules": [] })
+        );
+    }
 
     #[test]
     fn files_are_uris_and_fingerprints_are_fnv() {
