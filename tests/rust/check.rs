@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
 use simple_markers_tests::fixture::{Fixture, smark, workspace};
 use simple_markers_tests::tools::{find, run, skipped};
@@ -339,6 +340,62 @@ fn a_header_by_several_paths_is_one_file() {
     run(gcc.args(["main.c", "b/b.c", "-o", "two"]));
     let (status, document) = check(&at("two"), &[]);
     assert_eq!((status, found(&document, "SM050").len()), (1, 1), "{document:#}");
+}
+
+/// Arguments of wrong types: of several markers on a line, beside other code, and in the second line.
+const WRONG: &str = r#"#include <stdio.h>
+#include "simple_marker.h"
+int main(int d, char **p) {
+    long c = d;
+    simple_mark(wrong:on, "%d", c); simple_mark(wrong:one, "%d %s", d, d); simple_mark( wrong:o , "%d", c);
+    { simple_mark(wrong:c, "%d", c); } puts("c"); simple_mark(wrong:cc, "%ld %p %d", c, p, c + 0 ? c : c); puts(" c");
+    /* wrong:late "%d", c */ simple_mark(wrong:late, "%d",
+        c); simple_mark(wrong:last, "%d", c);
+    simple_mark(wrong:q, "\"c, %d", c); printf("wrong:p %ld", c); simple_mark(wrong:p, "c %d", p[c ? 0 : 1]);
+    return 0;
+}
+"#;
+
+/// The carets are where clang warns, each in the block of its own marker.
+#[test]
+fn a_caret_is_under_the_argument_of_its_own_marker() {
+    if find("clang").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("wrong.c"), WRONG).expect("a source");
+    let run_there = |command: &mut Command| {
+        let output = command.current_dir(folder.path()).output().expect("it runs");
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"))
+    };
+    let include = workspace().join("markers/include");
+    let [_, warnings] = run_there(Command::new("clang").args(["-g", "wrong.c", "-o", "wrong", "-I"]).arg(include));
+    let warning = Regex::new(r"(?m)^wrong\.c:(\d+):(\d+): warning: format specifies").expect("a pattern");
+    let lines: Vec<&str> = WRONG.lines().collect();
+    let truth = warning.captures_iter(&warnings).map(|found| {
+        let [line, column] = [1, 2].map(|group| found[group].parse::<usize>().expect("a number"));
+        let before = format!("{}{}", lines[..line - 1].concat(), &lines[line - 1][..column - 1]);
+        let name = before.rsplit("simple_mark(").next().and_then(|call| call.split(',').next());
+        (name.expect("a name").trim().to_owned(), line, column)
+    });
+    let truth: BTreeSet<_> = truth.collect();
+    assert_eq!(truth.len(), 9, "{warnings}");
+
+    let [shown, _] = run_there(Command::new(smark()).args(["check", "wrong"]));
+    let of_block = Regex::new(r"^(?:error|warning)\[.*(wrong:[a-z]+)").expect("a pattern");
+    let (mut carets, mut name, mut number) = (BTreeSet::new(), String::new(), 0);
+    for line in shown.lines() {
+        if let Some(found) = of_block.captures(line) {
+            name = found[1].to_owned();
+        } else if let Some((digits, _)) = line.split_once(" | ") {
+            number = digits.trim().parse().unwrap_or(number);
+        }
+        if let Some(marks) = line.strip_prefix("  |").filter(|marks| marks.trim_start().starts_with('^')) {
+            let runs = marks.match_indices(" ^").map(|(at, _)| (name.clone(), number, at + 1));
+            carets.extend(runs);
+        }
+    }
+    assert_eq!(carets, truth, "{shown}");
 }
 
 #[test]

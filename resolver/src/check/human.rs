@@ -1,7 +1,9 @@
 //! Writes a report for people: for each marker a block with its source line, what is wrong and why,
 //! and the corrected source; then a summary.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 
@@ -10,12 +12,10 @@ use super::{Finding, Problem, Report, Severity};
 use crate::english;
 use crate::english::check::{fact, headline};
 use crate::report::{Layout, style};
-use crate::resolve::Resolution;
+use crate::resolve::{DeclaredArgument, Marker, Resolution};
 use crate::text::{self, shown};
 use crate::verdicts::Code;
 
-/// The number of lines searched for the arguments of a marker.
-const LINES: u32 = 8;
 /// The longest source line shown, in bytes.
 const LONGEST: usize = 4096;
 /// The width of a tab in a source line, in columns.
@@ -80,9 +80,12 @@ impl Page<'_> {
         self.cell(style::NAME, &format!(": {}", shown(&headline(findings))))?;
         writeln!(self.out)?;
         let is_about_image = matches!(first.problem, Problem::NoVariables { .. });
-        let source = first.index.filter(|_| !is_about_image).and_then(sources);
-        let carets = source.as_ref().map(|source| carets(findings, source)).unwrap_or_default();
-        let last = carets.last().map(|line| line.number.to_string()).unwrap_or_default();
+        let index = first.index.filter(|_| !is_about_image);
+        let source = index.and_then(sources);
+        let marker = index.and_then(|(image, marker)| self.resolution.images.get(image)?.markers.get(marker));
+        let known = marker.zip(source.as_ref());
+        let carets = known.map(|(marker, source)| carets(findings, marker, source)).unwrap_or_default();
+        let last = carets.last_key_value().map(|(number, _)| number.to_string()).unwrap_or_default();
         let gutter = last.len().max(1);
         self.place(findings, gutter)?;
         if let Some(source) = source.as_ref().filter(|_| !carets.is_empty()) {
@@ -180,11 +183,11 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn source(&mut self, lines: &[CaretLine], gutter: usize, style: Style) -> io::Result<()> {
+    fn source(&mut self, lines: &BTreeMap<usize, CaretLine>, gutter: usize, style: Style) -> io::Result<()> {
         self.cell(style::QUIET, &format!("{:gutter$} |", ""))?;
         writeln!(self.out)?;
-        for line in lines {
-            self.cell(style::QUIET, &format!("{:gutter$} | ", line.number))?;
+        for (number, line) in lines {
+            self.cell(style::QUIET, &format!("{number:gutter$} | "))?;
             writeln!(self.out, "{}", line.text)?;
             self.cell(style::QUIET, &format!("{:gutter$} |", ""))?;
             let mut column = 0_usize;
@@ -241,105 +244,68 @@ fn codes(findings: &[&Finding]) -> String {
 
 /// A source line and the parts of it to underline.
 struct CaretLine {
-    number: u32,
     text: String,
     /// The column where each part starts, and its width; ascending.
     marked: Vec<(usize, usize)>,
 }
 
-/// The lines to show: those with the arguments, or the marker's own line.
-fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
-    let Some((declared, column)) = findings.first().and_then(|it| Some((it.line?, it.column))) else {
-        return Vec::new();
-    };
+/// The lines to show, by number: those with the arguments, or that with the marker's call.
+fn carets(findings: &[&Finding], marker: &Marker, source: &Source) -> BTreeMap<usize, CaretLine> {
     let bytes = source.file.bytes();
-    let line = |below: u32| -> Option<String> {
-        let index = usize::try_from(declared.checked_sub(1)?.checked_add(below)?).ok()?;
-        let line = bytes.split(|byte| *byte == b'\n').nth(index)?;
-        (line.len() <= LONGEST).then(|| text::from_bytes(line).trim_end().to_owned())
+    let is_meant = |argument: &DeclaredArgument| {
+        let mut of_argument = findings.iter().filter(|finding| finding.argument.as_ref() == Some(&argument.text));
+        of_argument.any(|finding| match &finding.problem {
+            Problem::Format { conversion, .. } => *conversion == argument.conversion,
+            _ => true,
+        })
     };
-    let Some(first) = line(0) else { return Vec::new() };
-    let mut lines: Vec<CaretLine> = Vec::new();
-    let mut mark = |number: u32, text: &str, at: Option<(usize, usize)>| {
-        let part = at.and_then(|(start, end)| Some((text.get(..start)?, text.get(start..end)?)));
-        let part = part.map(|(before, it)| (style::width(&expanded(before)), style::width(&expanded(it)).max(1)));
-        match lines.iter_mut().find(|line| line.number == number) {
-            Some(line) => line.marked.extend(part),
-            None => lines.push(CaretLine { number, text: expanded(text), marked: part.into_iter().collect() }),
+    let meant = marker.args.iter().enumerate().filter(|(_, argument)| is_meant(argument));
+    let mut parts: Vec<Range<usize>> = meant.filter_map(|(index, _)| source.file.argument(marker, index)).collect();
+    if parts.is_empty() {
+        let column = findings.iter().find_map(|finding| finding.column);
+        let call = source.file.invocation(marker).ok().map(|call| called(bytes, call.start));
+        parts.extend(call.or_else(|| declared(bytes, marker.line, column)));
+    }
+    let mut lines: BTreeMap<usize, CaretLine> = BTreeMap::new();
+    for part in parts {
+        let before = bytes.get(..part.start).unwrap_or_default();
+        let number = before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1);
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline.saturating_add(1));
+        let line = bytes.get(start..).and_then(|rest| rest.split(|byte| *byte == b'\n').next()).unwrap_or_default();
+        if line.len() > LONGEST {
+            continue;
         }
-    };
-    if !first.contains("mark") {
-        mark(declared, &first, None);
-        return lines;
+        let width =
+            |range: Range<usize>| style::width(&expanded(&text::from_bytes(line.get(range).unwrap_or_default())));
+        let at = part.start.saturating_sub(start);
+        let marked = (width(0..at), width(at..part.end.saturating_sub(start).min(line.len())));
+        let text = || expanded(text::from_bytes(line).trim_end());
+        let line = lines.entry(number).or_insert_with(|| CaretLine { text: text(), marked: Vec::new() });
+        line.marked.extend(Some(marked).filter(|(_, columns)| *columns > 0));
     }
-    // Several markers may be on the line.
-    let call = findings.first().and_then(|finding| style::call_among(&first, &finding.marker));
-    let mut arguments: Vec<&str> = findings.iter().filter_map(|finding| finding.argument.as_deref()).collect();
-    arguments.dedup();
-    for argument in arguments {
-        for below in 0..LINES {
-            let Some(text) = line(below) else { break };
-            let call = call.clone().filter(|_| below == 0).unwrap_or(0..text.len());
-            let at = text.get(call.clone()).and_then(|code| find(code, argument));
-            if let Some(at) = at.map(|(from, to)| (call.start + from, call.start + to)) {
-                mark(declared.saturating_add(below), &text, Some(at));
-                break;
-            }
-            if text.contains(';') {
-                break;
-            }
-        }
-    }
-    if lines.is_empty() {
-        let column = column.and_then(|column| usize::try_from(column).ok()?.checked_sub(1));
-        let by_column = column.and_then(|column| Some(first.char_indices().nth(column)?.0));
-        let by_name = || Some(call.clone()?.start);
-        let start = by_name().or(by_column).or_else(|| first.find("simple_mark"));
-        let start = start.unwrap_or_else(|| first.len().saturating_sub(first.trim_start().len()));
-        let call = style::call_path(first.get(start..).unwrap_or_default());
-        let part = (style::width(&expanded(first.get(..start).unwrap_or_default())), style::width(call));
-        lines.push(CaretLine { number: declared, text: expanded(&first), marked: vec![part] });
-    }
-    for line in &mut lines {
-        line.marked.sort_unstable();
-        line.marked.dedup();
-    }
-    lines.sort_by_key(|line| line.number);
     lines
 }
 
-/// Finds an argument as a whole word after the format string.
-fn find(line: &str, argument: &str) -> Option<(usize, usize)> {
-    let start = line.rfind('"').map_or(0, |quote| quote + 1);
-    let code = line.get(start..)?;
-    let is_part = |character: char| character == '_' || character.is_alphanumeric();
-    let is_word = |(at, found): &(usize, &str)| {
-        let before = code.get(..*at).and_then(|before| before.chars().next_back());
-        let after = code.get(at + found.len()..).and_then(|after| after.chars().next());
-        let starts = argument.starts_with(is_part) && before.is_some_and(|it| is_part(it) || it == '.');
-        let ends = argument.ends_with(is_part) && after.is_some_and(is_part);
-        !starts && !ends
-    };
-    let (at, found) = code.match_indices(argument).find(is_word)?;
-    let start = start.checked_add(at)?;
-    Some((start, start.checked_add(found.len())?))
+/// The path of the macro that is called at `start`.
+fn called(bytes: &[u8], start: usize) -> Range<usize> {
+    let code = text::from_bytes(
+        bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n').next().unwrap_or_default(),
+    );
+    start..start.saturating_add(style::call_path(&code).len())
+}
+
+/// Where a marker that cannot be identified is, in a line; nothing of the line if it has no marker.
+fn declared(bytes: &[u8], line: u32, column: Option<u32>) -> Option<Range<usize>> {
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let above = usize::try_from(line.checked_sub(1)?).ok()?;
+    let start: usize = lines.by_ref().take(above).map(<[u8]>::len).sum();
+    let text = text::from_bytes(lines.next()?);
+    let column = column.and_then(|column| usize::try_from(column).ok()?.checked_sub(1));
+    let by_column = column.and_then(|column| Some(text.char_indices().nth(column)?.0));
+    let at = by_column.or_else(|| text.find("simple_mark")).filter(|_| text.contains("mark"));
+    Some(at.map_or(start..start, |at| called(bytes, start.saturating_add(at))))
 }
 
 fn expanded(text: &str) -> String {
     shown(&text.replace('\t', &" ".repeat(TAB))).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find;
-
-    #[test]
-    fn arguments_are_found_as_words_behind_the_format() {
-        let line = "    simple_mark(a:tag, \"tag %d %d\", self.tag, tag);";
-        let at = |argument: &str| find(line, argument).map(|(start, end)| (start, &line[start..end]));
-        assert_eq!(at("tag"), Some((46, "tag")));
-        assert_eq!(at("self.tag"), Some((36, "self.tag")));
-        assert_eq!(at("ta"), None);
-        assert_eq!(find("        total,", "total"), Some((8, 13)));
-    }
 }
