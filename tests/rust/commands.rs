@@ -19,6 +19,7 @@ mod guide;
 mod inlined;
 mod lambdas;
 mod readme;
+mod references_live;
 mod terminal;
 
 fn main() -> std::process::ExitCode {

@@ -283,13 +283,13 @@ impl<'s> DebugInfo<'s> {
         self.types.class_member(of, name)
     }
 
-    /// The class of C++ that a function is a member of.
+    /// The classes of C++ around a function, the innermost first.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub(crate) fn class_around(&self, function: Die) -> Result<Option<TypeRef>, Error> {
-        Ok(self.names.class_around(function)?.map(TypeRef::from))
+    pub(crate) fn classes_around(&self, function: Die) -> Result<Vec<TypeRef>, Error> {
+        Ok(self.names.classes_around(function)?.into_iter().map(TypeRef::from).collect())
     }
 
     /// The definition of a static member of a class, as seen from the unit of a function; the

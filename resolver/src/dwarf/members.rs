@@ -95,10 +95,20 @@ impl Types<'_> {
 
     /// The member of that name that the structure itself has. Only the names of the others are read.
     fn own_member(&self, aggregate: Die, name: &str) -> Result<Option<OwnMember>, Error> {
-        let children = self.units.children(aggregate)?;
-        // A static member is a variable since DWARF 5.
-        let members = children.into_iter().filter(|(_, tag)| matches!(*tag, dw::DW_TAG_member | dw::DW_TAG_variable));
-        for (child, tag) in members.take(MOST) {
+        let mut members = Vec::new();
+        for (child, tag) in self.units.children(aggregate)? {
+            match tag {
+                // A static member is a variable since DWARF 5.
+                dw::DW_TAG_member | dw::DW_TAG_variable => members.push((child, tag)),
+                // Its constants are names of the class, without a type in their entries.
+                dw::DW_TAG_enumeration_type if !self.units.flag(child, dw::DW_AT_enum_class)? => {
+                    let constants = self.units.children(child)?.into_iter();
+                    members.extend(constants.map(|(constant, _)| (constant, dw::DW_TAG_member)));
+                }
+                _ => {}
+            }
+        }
+        for (child, tag) in members.into_iter().take(MOST) {
             let known = self.text_name(child)?;
             if !known.is_empty() && is_called(&known, name) {
                 return Ok(Some(match tag == dw::DW_TAG_variable || self.is_static(child)? {
@@ -214,56 +224,47 @@ impl Types<'_> {
         if self.language(aggregate) == Language::Rust {
             return Ok(FoundMember::No);
         }
-        let members = self.members(aggregate)?;
-        let (mut found, mut unreachable) = (FoundMember::No, None);
-        for member in members.iter().filter(|member| member.is_inlined) {
+        let mut found = FoundMember::No;
+        for member in self.members(aggregate)?.iter().filter(|member| member.is_inlined) {
             let Some(inner) = member.of.map(|of| self.strip(of)).transpose()?.flatten() else { continue };
-            let place = match &member.place {
-                Ok(place) => place,
-                Err(why) => {
-                    // A static member is the same object whatever the base's place is.
-                    if let (FoundMember::Static(member), FoundMember::No) =
-                        (self.find_at(inner.die, name, nesting + 1)?, &found)
-                    {
-                        found = FoundMember::Static(member);
-                    } else {
-                        unreachable = Some(*why);
-                    }
-                    continue;
-                }
+            let within = match self.is_declaration(inner.die)? {
+                true => FoundMember::Refused(Unsupported::OnlyDeclared { of: self.type_name(Some(inner))? }),
+                false => self.find_at(inner.die, name, nesting + 1)?,
             };
-            match (self.find_at(inner.die, name, nesting + 1)?, &found) {
-                (FoundMember::No, _) => {}
-                (_, FoundMember::Member(..) | FoundMember::Static(_) | FoundMember::Refused(_)) => {
-                    return Ok(FoundMember::Refused(Unsupported::AmbiguousMember { member: name.to_owned() }));
+            let reached = match (within, member.place) {
+                (FoundMember::Member(..), Err(problem)) => {
+                    FoundMember::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
                 }
-                (FoundMember::Member(within, of), FoundMember::No) => {
-                    found = match within.bit_offset.checked_add(place.bit_offset) {
-                        Some(bit_offset) => FoundMember::Member(Place { bit_offset, ..within }, of),
-                        None => FoundMember::Refused(Unsupported::MemberOffset),
-                    };
-                }
-                (known @ (FoundMember::Static(_) | FoundMember::Refused(_)), FoundMember::No) => found = known,
-            }
+                (FoundMember::Member(within, of), Ok(place)) => match within.bit_offset.checked_add(place.bit_offset) {
+                    Some(bit_offset) => FoundMember::Member(Place { bit_offset, ..within }, of),
+                    None => FoundMember::Refused(Unsupported::MemberOffset),
+                },
+                (other, _) => other,
+            };
+            found = match (found, reached) {
+                (FoundMember::No, known) | (known, FoundMember::No) => known,
+                // A base class that is only declared may have no such member.
+                (FoundMember::Refused(Unsupported::OnlyDeclared { .. }), known)
+                | (known, FoundMember::Refused(Unsupported::OnlyDeclared { .. })) => known,
+                // The same base class by several ways.
+                (FoundMember::Static(one), FoundMember::Static(other)) if one == other => FoundMember::Static(one),
+                (refused @ FoundMember::Refused(_), FoundMember::Refused(_)) => refused,
+                _ => return Ok(FoundMember::Refused(Unsupported::AmbiguousMember { member: name.to_owned() })),
+            };
         }
-        Ok(match (found, unreachable) {
-            (FoundMember::No, Some(problem)) => {
-                FoundMember::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
-            }
-            (found, _) => found,
-        })
+        Ok(found)
     }
 }
 
 /// What a name without `this->` means in a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClassMember {
     /// A member of the object, or one that cannot be reached.
     OfObject,
     /// A static member: its declaration.
     Static(Die),
-    /// The unit only declares the class, so the name may be a member.
-    OnlyDeclared,
+    /// A constant, or perhaps a member: the unit only declares the class or a base of it.
+    Unknown(Unsupported),
 }
 
 impl Types<'_> {
@@ -280,9 +281,13 @@ impl Types<'_> {
             return Ok(None);
         }
         if self.is_declaration(of.die)? {
-            return Ok(Some(ClassMember::OnlyDeclared));
+            let of = self.type_name(Some(of))?;
+            return Ok(Some(ClassMember::Unknown(Unsupported::OnlyDeclared { of })));
         }
         Ok(match self.find_member(of.die, name)? {
+            FoundMember::Refused(why @ (Unsupported::OnlyDeclared { .. } | Unsupported::MemberType { .. })) => {
+                Some(ClassMember::Unknown(why))
+            }
             FoundMember::Member(..) | FoundMember::Refused(_) => Some(ClassMember::OfObject),
             FoundMember::Static(member) => Some(ClassMember::Static(member)),
             FoundMember::No => None,

@@ -8,7 +8,7 @@ use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::entry_walk::{EntryWalk, Step};
-use super::functions::Kind;
+use super::functions::{Kind, Node};
 use super::names::{Lookup, Names};
 use super::scopes::Scope;
 use super::unit::Die;
@@ -45,6 +45,9 @@ pub(super) struct Globals {
 /// If the debug information is larger than this, in bytes, other units are searched only for names
 /// that the unit of the marker declares.
 const SMALL: u64 = 64 << 20;
+
+/// What the name of an inline namespace begins with in a path.
+const INLINE: &[u8] = b"inline ";
 
 impl Names<'_> {
     /// Looks a path up among statics: from the function outward in its own unit, then in the other
@@ -106,7 +109,7 @@ impl Names<'_> {
                     names.push(name);
                 }
             }
-            at = found.parent;
+            at = self.parent(root.unit, found)?;
         }
         // For a closure, take what is outside of the function that contains it.
         if let Some(closure) = names.iter().rposition(|name| name.starts_with(b"{")) {
@@ -135,11 +138,19 @@ impl Names<'_> {
 
     fn path_part(&self, unit: usize, kind: Kind, offset: usize) -> Result<Option<Box<[u8]>>, Error> {
         match kind {
-            Kind::Namespace | Kind::Type | Kind::Function => {
-                Ok(self.units.name(Die { unit, offset })?.map(|name| plain(&name)))
-            }
+            Kind::Namespace => self.namespace(Die { unit, offset }),
+            Kind::Type | Kind::Function => Ok(self.units.name(Die { unit, offset })?.map(|name| plain(&name))),
             _ => Ok(None),
         }
+    }
+
+    /// The name of a namespace, with [`INLINE`] before that of an inline one.
+    fn namespace(&self, die: Die) -> Result<Option<Box<[u8]>>, Error> {
+        let Some(name) = self.units.name(die)? else { return Ok(None) };
+        Ok(Some(match self.units.flag(die, dw::DW_AT_export_symbols)? {
+            true => [INLINE, &*name].concat().into(),
+            false => plain(&name),
+        }))
     }
 
     /// The statics of a unit with a given name.
@@ -237,15 +248,31 @@ impl Names<'_> {
         Ok(if found.len() == 1 { found.pop_first() } else { None })
     }
 
-    /// The class of C++ that a function is a member of.
-    pub(super) fn class_around(&self, instance: Die) -> Result<Option<Die>, Error> {
+    /// The classes of C++ around a function, the innermost first.
+    pub(super) fn classes_around(&self, instance: Die) -> Result<Vec<Die>, Error> {
         let root = self.units.root_origin(instance)?;
         let functions = self.scopes.functions.of_unit(root.unit)?;
-        let parent = functions.at_offset(root.offset).and_then(|at| functions.node(at)?.parent);
-        Ok(parent
-            .and_then(|at| functions.node(at))
-            .filter(|node| node.kind == Kind::Type)
-            .map(|node| Die { unit: root.unit, offset: node.offset }))
+        let mut classes = Vec::new();
+        let mut at = functions.at_offset(root.offset);
+        while let Some(found) = at.and_then(|at| functions.node(at)) {
+            self.units.charge(1)?;
+            if found.kind == Kind::Type {
+                classes.push(Die { unit: root.unit, offset: found.offset });
+            }
+            at = self.parent(root.unit, found)?;
+        }
+        Ok(classes)
+    }
+
+    /// The node around another one, as the source has them: C++ defines functions outside of their classes.
+    fn parent(&self, unit: usize, node: &Node) -> Result<Option<usize>, Error> {
+        let origin = match node.kind {
+            Kind::Function => self.units.root_origin(Die { unit, offset: node.offset })?,
+            _ => return Ok(node.parent),
+        };
+        let functions = self.scopes.functions.of_unit(unit)?;
+        let declared = functions.at_offset(origin.offset).filter(|_| origin.unit == unit);
+        Ok(declared.and_then(|at| functions.node(at)).unwrap_or(node).parent)
     }
 
     fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {
@@ -304,7 +331,7 @@ impl Names<'_> {
                 dw::DW_TAG_namespace | dw::DW_TAG_module if abbreviation.has_children() => {
                     spaces.push(within.len());
                     self.units.charge(1 + within.len() as u64)?;
-                    within.extend(self.units.name(die)?.map(|name| plain(&name)));
+                    within.extend(self.namespace(die)?);
                 }
                 // Other entries are skipped with their children.
                 _ => {
@@ -324,9 +351,18 @@ fn plain(name: &[u8]) -> Box<[u8]> {
     name.get(..end).unwrap_or(name).into()
 }
 
-/// The names of a path that are written in the source.
-fn written(path: &[Box<[u8]>]) -> impl Iterator<Item = &[u8]> {
-    path.iter().map(|part| &**part).filter(|part| !part.starts_with(b"{impl"))
+/// Whether the names of a path are those that the source writes, which may leave out inline namespaces.
+fn is_written(path: &[Box<[u8]>], names: &[&[u8]]) -> bool {
+    let mut names = names;
+    for part in path.iter().filter(|part| !part.starts_with(b"{impl")) {
+        let inline = part.strip_prefix(INLINE);
+        match names.split_first() {
+            Some((name, rest)) if **name == **part || Some(*name) == inline => names = rest,
+            _ if inline.is_some() => {}
+            _ => return false,
+        }
+    }
+    names.is_empty()
 }
 
 /// The statics that a path means as seen from a function: those in the innermost place that has
@@ -351,7 +387,7 @@ fn nearest<'a>(statics: &'a [Static], around: &FunctionPath, path: &[&str]) -> V
             let base = around.names.get(..base).unwrap_or_default();
             let wanted: Vec<&[u8]> =
                 base.iter().map(|part| &**part).chain(path.iter().map(|part| part.as_bytes())).collect();
-            let is_there = |known: &&Static| written(&known.within).eq(wanted.iter().copied());
+            let is_there = |known: &&Static| is_written(&known.within, &wanted);
             let there: Vec<&Static> = statics.iter().filter(is_there).collect();
             (!there.is_empty()).then_some(there)
         })

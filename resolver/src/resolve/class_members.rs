@@ -7,7 +7,7 @@ use super::Reason;
 use super::arguments::{Arguments, Made, Object, Stop, Target};
 use super::path::Extent;
 use super::refusal::Refusal;
-use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step, Unsupported};
+use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step};
 use crate::types::Shape;
 
 /// How many objects are between a name in a lambda and the member that it means: the closure, and what
@@ -42,29 +42,27 @@ impl Arguments<'_, '_> {
             }
             _ => None,
         };
-        let Some(mut object) = this else {
-            // A static function of a class.
-            let class = self.debug.class_around(function)?;
-            return match class.map(|class| self.debug.class_member(class, name)).transpose()?.flatten() {
-                Some(ClassMember::Static(member)) => self.static_member(member, stop, extent).map(Some),
-                _ => Ok(None),
-            };
-        };
-        for _ in 0..OBJECTS {
-            let Some(of) = object.of else { return Ok(None) };
+        let (mut object, mut objects) = (this, 0..OBJECTS);
+        while let (Some(known), Some(_)) = (object.take(), objects.next()) {
+            let Some(of) = known.of else { return Ok(None) };
             match self.debug.class_member(of, name)? {
                 Some(ClassMember::OfObject) => {
-                    return self.step(object, &Step::Member(name.to_owned()), stop).map(Some);
+                    return self.step(known, &Step::Member(name.to_owned()), stop).map(Some);
                 }
                 Some(ClassMember::Static(member)) => return self.static_member(member, stop, extent).map(Some),
-                Some(ClassMember::OnlyDeclared) => {
-                    let of = self.describe(Some(of))?.name.to_string();
-                    return Err(Refusal::unsupported(Reason::Unsupported(Unsupported::OnlyDeclared { of })));
+                Some(ClassMember::Unknown(why)) => return Err(Refusal::unsupported(Reason::Unsupported(why))),
+                None if self.captured(of)? => {
+                    object = Some(self.step(known, &Step::Member("this".to_owned()), stop)?);
                 }
-                None => match self.captured(of)? {
-                    true => object = self.step(object, &Step::Member("this".to_owned()), stop)?,
-                    false => return Ok(None),
-                },
+                None => {}
+            }
+        }
+        // Those of a class are also names in the classes and functions in it.
+        for class in self.debug.classes_around(function)? {
+            match self.debug.class_member(class, name)? {
+                Some(ClassMember::Static(member)) => return self.static_member(member, stop, extent).map(Some),
+                Some(ClassMember::Unknown(why)) => return Err(Refusal::unsupported(Reason::Unsupported(why))),
+                Some(ClassMember::OfObject) | None => {}
             }
         }
         Ok(None)

@@ -1,8 +1,10 @@
 //! Generates programs in C++ whose arguments are references, and names that only C++ resolves: random
-//! signatures (by value, `&`, `const &`, `&&`), structured bindings, loops over ranges, captures of
-//! nested lambdas, members without `this->`, static members, and members of bases.
+//! signatures (by value, `&`, `const &`, `&&`), templates, references to arrays and pointers, structured
+//! bindings, loops over ranges, captures of nested lambdas, members without `this->`, static members, and
+//! members of bases and of classes around.
 //!
-//! Each value goes into the result, so an optimiser has to compute it.
+//! Each value goes into the result, so an optimiser has to compute it. Each member has the name of a
+//! global variable, which a wrong lookup would find.
 
 use std::fmt::Write as _;
 
@@ -32,6 +34,9 @@ static unsigned long total;
 template <class T> NOINLINE void use(const T &value) { total = total * 31 + (unsigned long)(value); }
 template <> NOINLINE void use(long *const &value) { total = total * 31 + *value; }
 template <> NOINLINE void use(const char *const &value) { total = total * 31 + *value; }
+volatile int own = -901, inherited = -902, refers = -903, shared = -904, single = -905, first = -906, second = -907;
+volatile int around = -908, deep = -909, of_root = -910, of_left = -911, a = -912, b = -913, c = -914;
+volatile int outside = -915, constant = -916;
 "#;
 
 /// A program of so many functions.
@@ -39,10 +44,13 @@ template <> NOINLINE void use(const char *const &value) { total = total * 31 + *
 pub fn text(seed: u64, functions: usize) -> String {
     let mut writer = Writer { choices: Choices::new(seed ^ 0x7265_6665), out: HEAD.to_owned(), calls: String::new() };
     for number in 0..functions {
-        match number % 5 {
+        match number % 8 {
             0 | 1 => writer.signature(number),
             2 => writer.bindings(number),
             3 => writer.class(number),
+            4 => writer.template(number),
+            5 => writer.nested(number),
+            6 => writer.virtual_base(number),
             _ => writer.lambdas(number),
         }
     }
@@ -186,6 +194,123 @@ impl Writer {
             "        {{ {} third = {}; c{number} object({}, {}, third); {} given = {}; object.run(int(n), given); \
              c{number}::single++; c{number}::shared += 2; }}",
             one.0, one.2, one.2, two.2, two.0, two.2
+        );
+    }
+
+    /// A template whose parameters are references to members, arrays and pointers, and a class of it with a
+    /// base that depends on its parameter.
+    fn template(&mut self, number: usize) {
+        let [one, two] = self.members();
+        self.line(0, &format!("template <class T> struct b{number} {{ T first; const T &second; T list[2]; }};"));
+        self.line(0, &format!("template <class T, class U> struct t{number} : b{number}<T> {{"));
+        self.line(1, &format!("using b{number}<T>::first; using b{number}<T>::second; U own;"));
+        self.line(
+            1,
+            &format!("t{number}(T one, const T &other, U two) : b{number}<T>{{ one, other, {{ one, other }} }}, own(two) {{}}"),
+        );
+        self.line(1, "NOINLINE void run(U &given) {");
+        let shown = [
+            (one.1, "first".to_owned()),
+            (one.1, "second".to_owned()),
+            (one.1, "this->list[1]".to_owned()),
+            (two.1, "own".to_owned()),
+            (two.1, "given".to_owned()),
+        ];
+        self.marker(2, &format!("t{number}"), &shown);
+        self.line(1, "}");
+        self.line(0, "};");
+        let linkage = self.linkage();
+        self.line(
+            0,
+            &format!(
+                "template <class T, class U> {linkage}NOINLINE void f{number}\
+                 (T &&moved, const t{number}<T, U> &object, U (&all)[3], U *&pointer) {{"
+            ),
+        );
+        let shown = [
+            (one.1, "moved".to_owned()),
+            (one.1, "object.first".to_owned()),
+            (one.1, "object.second".to_owned()),
+            (two.1, "object.own".to_owned()),
+            (two.1, "all[2]".to_owned()),
+            (two.1, "*pointer".to_owned()),
+        ];
+        self.marker(1, &format!("f{number}"), &shown);
+        self.line(0, "}");
+        let _ = writeln!(
+            self.calls,
+            "        {{ {0} one = {1}; {0} other = {1}; {2} all[3] = {{ {3}, {3}, {3} }}; {2} *pointer = &all[n % 3]; \
+             t{number}<{0}, {2}> object(one, other, all[1]); object.run(all[0]); \
+             f{number}<{0}, {2}>(static_cast<{0} &&>(one), object, all, pointer); }}",
+            one.0, one.2, two.0, two.2
+        );
+    }
+
+    /// A class in another one: it names the static members of that and of its base, and a variable of an
+    /// inline namespace.
+    fn nested(&mut self, number: usize) {
+        let [one, two] = self.members();
+        self.line(0, &format!("namespace n{number} {{ inline namespace v1 {{ volatile int outside = {number}; }}"));
+        self.line(0, &format!("struct b{number} {{ static {} deep; }};", one.0));
+        self.line(0, &format!("{} b{number}::deep;", one.0));
+        self.line(0, &format!("struct c{number} : b{number} {{"));
+        self.line(1, &format!("static {} around;", two.0));
+        self.line(1, "struct inner {");
+        self.line(2, &format!("{} own;", one.0));
+        let of_static = self.pick(&["", "static "]);
+        self.line(2, &format!("{of_static}NOINLINE void run(int n) {{"));
+        let mut shown = vec![
+            (one.1, "deep".to_owned()),
+            (two.1, "around".to_owned()),
+            ("%d", "outside".to_owned()),
+            ("%d", "n".to_owned()),
+        ];
+        if of_static.is_empty() {
+            shown.push((one.1, "own".to_owned()));
+        }
+        self.marker(3, &format!("c{number}"), &shown);
+        self.line(3, "auto inside = [&](int k) __attribute__((noinline)) {");
+        shown.push(("%d", "k".to_owned()));
+        self.marker(4, &format!("c{number}_inside"), &shown);
+        self.line(3, "};");
+        self.line(3, "inside(n + 1);");
+        self.line(2, "}");
+        self.line(1, "};");
+        self.line(0, "};");
+        self.line(0, &format!("{} c{number}::around; }}", two.0));
+        let _ = writeln!(
+            self.calls,
+            "        {{ using namespace n{number}; b{number}::deep = {}; c{number}::around = {}; \
+             c{number}::inner object{{ {} }}; object.run(int(n)); }}",
+            one.2, two.2, one.2
+        );
+    }
+
+    /// A virtual base, whose place only the running program knows, and a constant of a class.
+    fn virtual_base(&mut self, number: usize) {
+        let [one, two] = self.members();
+        self.line(0, &format!("struct r{number} {{ {} of_root; }};", one.0));
+        self.line(0, &format!("struct l{number} : virtual r{number} {{ {} of_left; }};", two.0));
+        self.line(0, &format!("struct m{number} : virtual r{number} {{ enum {{ constant = {number} }}; }};"));
+        self.line(0, &format!("struct c{number} : l{number}, m{number} {{"));
+        self.line(1, &format!("{} own;", one.0));
+        self.line(1, "NOINLINE void run(int n) {");
+        let shown = [
+            (one.1, "of_root".to_owned()),
+            (two.1, "of_left".to_owned()),
+            (one.1, "own".to_owned()),
+            ("%d", "outside".to_owned()),
+            ("%d", "constant".to_owned()),
+            ("%d", "n".to_owned()),
+        ];
+        self.marker(2, &format!("c{number}"), &shown);
+        self.line(1, "}");
+        self.line(0, "};");
+        let _ = writeln!(
+            self.calls,
+            "        {{ c{number} object; object.of_root = {}; object.of_left = {}; object.own = {}; outside++; \
+             object.run(int(n)); }}",
+            one.2, two.2, one.2
         );
     }
 
