@@ -15,6 +15,11 @@
         simple_mark(name, format, __VA_ARGS__);     \
         printf(#name " " format "\n", __VA_ARGS__); \
     } while (0)
+#define KEEP(name, format, ...)                      \
+    do {                                             \
+        simple_mark_keep(name, format, __VA_ARGS__); \
+        printf(#name " " format "\n", __VA_ARGS__);  \
+    } while (0)
 
 int second(int x);
 
@@ -75,6 +80,33 @@ __attribute__((noinline)) static int rare(int x) {
     return x;
 }
 
+// gcc calls the nested function `inner.0`, and what its threads run `threads._omp_fn.0`.
+#ifndef __clang__
+NOINLINE static int nested(int x) {
+    NOINLINE int inner(int more) {
+        OPAQUE(more);
+        KEEP(names:inner, "%d", more);
+        return x + more;
+    }
+    OPAQUE(x);
+    KEEP(names:nested, "%d", x);
+    return inner(x + 1);
+}
+#else
+static int nested(int x) { return x; }
+#endif
+NOINLINE static int threads(int x) {
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(2)
+#endif
+    for (int i = 0; i < 2; i++) {
+        int each = x + i;
+        OPAQUE(each);
+        KEEP(names:threads, "%d", each);
+    }
+    return x;
+}
+
 // Another one of this name is in the second file.
 NOINLINE static int same(int x) {
     OPAQUE(x);
@@ -115,7 +147,7 @@ int main(void) {
         OPAQUE(same_name);
         struct pair pair = {5 + i, i};
         sum += one(17 + i) + one(-i) + two(30 + i) + by_pointer(&pair) + constant(i, 12) + rare(i);
-        sum += same(i) + second(i) + cloned(i) + chosen(same_name);
+        sum += same(i) + second(i) + cloned(i) + chosen(same_name) + nested(i) + threads(i);
 #define X(number, symbol) sum += named##number(100 * number + i);
         NAMES
 #undef X

@@ -14,7 +14,7 @@ use simple_markers_tests::tools::{find, run, slice};
 
 /// Symbols: suffixes of GNU and LLVM, what gdb lexes as characters, numbers, keywords, operators and types, and characters
 /// other than those of C.
-const SYMBOLS: [&str; 30] = [
+const SYMBOLS: [&str; 42] = [
     "one.part.0",
     "one.cold",
     "one.isra.0",
@@ -22,6 +22,15 @@ const SYMBOLS: [&str; 30] = [
     "one.lto_priv.0",
     "one.llvm.12345",
     "one.clone.3",
+    "one.cold.1",
+    "one.specialized.1",
+    "one.__uniq.226108714365920",
+    "one.localalias",
+    "one._omp_fn.0",
+    "one.actor",
+    "one.destroy",
+    "one.resume",
+    "within.0",
     "two.part.0.isra.0.cold",
     "x",
     "ab",
@@ -44,6 +53,9 @@ const SYMBOLS: [&str; 30] = [
     "two_of_this_file",
     "main.cold",
     "_ZN4main4mainEv",
+    "_Z3oneB5cxx11v",
+    "_ZThn16_N4both5otherEi",
+    "_GLOBAL__sub_I_one",
     "_start.part.0",
 ];
 
@@ -120,7 +132,7 @@ fn gdb_finds_functions_of_c_by_any_name() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let rows: [(&str, &[&str]); 7] = [
-        ("gcc", &["-O2"]),
+        ("gcc", &["-O2", "-fopenmp"]),
         ("gcc", &["-O2", "-no-pie"]),
         ("gcc", &["-O2", "-flto", "-Wl,--build-id=none"]),
         ("gcc", &["-O2", "-static-pie"]),
@@ -152,8 +164,8 @@ fn gdb_finds_functions_of_cpp_by_any_name() {
             continue;
         }
         let program = folder.path().join(format!("names{number}"));
-        run(compiler(name, options).arg(source("names.cc")).arg("-o").arg(&program));
-        compare(&program, 25);
+        run(compiler(name, options).arg("-std=c++20").arg(source("names.cc")).arg("-o").arg(&program));
+        compare(&program, 38);
     }
 }
 
