@@ -180,3 +180,33 @@ fn async_functions_and_closures_have_the_names_of_the_source() {
         }
     }
 }
+
+/// A name of more than 100 columns loses its middle, where a generic function has its types; with `-v`
+/// it is whole.
+#[test]
+fn a_long_name_of_a_function_is_shortened_in_the_middle() {
+    if tools::find("g++").is_none() || tools::find("nm").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("long.cc"), folder.path().join("long"));
+    let numbers: Vec<String> = (0..12).map(|number| (1_000_000_001 + number).to_string()).collect();
+    let name = format!("deliver<{}>", numbers.join(", "));
+    let code = format!(
+        "#include \"simple_marker.h\"\ntemplate <int... N> __attribute__((noinline)) void deliver() \
+         {{ simple_mark(long:name, \"passed\"); }}\nint main() {{ {name}(); }}\n"
+    );
+    std::fs::write(&source, code).expect("a source");
+    let include = fixture::workspace().join("markers/include");
+    tools::run(Command::new("g++").args(["-g", "-I"]).arg(include).arg(&source).arg("-o").arg(&program));
+    let symbols = tools::run(Command::new("nm").arg("--demangle").arg(&program));
+    assert!(symbols.contains(&format!("void {name}()\n")), "{symbols}");
+    let listed = |options: &[&str]| {
+        let printed = tools::run(smark().arg("list").args(options).arg(&program));
+        let row = printed.lines().find_map(|line| line.split_once(" deliver<")?.1.split_once(" long:name"));
+        format!("deliver<{}", row.unwrap_or_else(|| panic!("{printed}")).0.trim_end())
+    };
+    let (front, back) = (&name[..50], &name[name.len() - 49..]);
+    assert_eq!(listed(&[]), format!("{front}\u{2026}{back}"));
+    assert_eq!(listed(&["-v"]), name);
+}
