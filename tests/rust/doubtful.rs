@@ -8,8 +8,46 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
+use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::tools::{Ended, ended, find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
+
+/// LLVM adds twice to `self.n` at once, behind the marker.
+const RUST: &str = r#"
+use std::hint::black_box;
+
+use simple_markers::simple_mark;
+
+struct Counter { n: u64 }
+
+impl Counter {
+    #[inline(never)]
+    fn twice(&mut self, by: u64) -> u64 {
+        self.n += by;
+        simple_mark!(doubt:behind, "%lu %lu", self.n, by);
+        self.n += 1;
+        self.n
+    }
+}
+
+#[inline(never)]
+fn changing(all: &[u32]) -> u32 {
+    let mut sum = 0;
+    for each in all {
+        sum += each;
+        simple_mark!(doubt:changing, "%u %u", sum, *each);
+    }
+    sum
+}
+
+fn main() {
+    let mut counter = Counter { n: black_box(3) };
+    for by in 0..4 {
+        black_box(counter.twice(black_box(by)));
+        black_box(changing(black_box(&[1, 2, 3])));
+    }
+}
+"#;
 
 /// The arguments of the hits at each site, in their order.
 type Sites = BTreeMap<String, Vec<Vec<Json>>>;
@@ -327,4 +365,53 @@ fn doubtful_values_are_marked_by_clang() {
     if find("clang").is_some() && can_watch() {
         check("clang");
     }
+}
+
+#[test]
+fn doubtful_values_are_marked_by_rustc() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("doubtful.rs"), folder.path().join("doubtful"));
+    fs::write(&source, RUST).expect("a source");
+    let options = Options { with: With::Rustc, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 };
+    builds::program(std::slice::from_ref(&source), &options, &program).expect("it compiles");
+    let program = text(&program);
+    let (mut n, mut behind, mut changing) = (3, Vec::new(), Vec::new());
+    for by in 0..4 {
+        n += by;
+        behind.push([n, by]);
+        n += 1;
+        changing.extend([[1, 1], [3, 2], [6, 3]]);
+    }
+
+    let all = hits(&["trace", "--json", "--", program]);
+    for (marker, truth) in [("doubt:behind", behind), ("doubt:changing", changing)] {
+        let ours = chosen(&all, marker, &|_| true);
+        assert_eq!(ours.len(), truth.len(), "{all:?}");
+        for (argument, truth) in ours.iter().flatten().zip(truth.iter().flatten()) {
+            match is_doubtful(argument) {
+                true => assert!(argument["value"].is_null() && argument["maybe"].is_u64(), "{argument}"),
+                false => assert_eq!(argument["value"], *truth, "{argument}"),
+            }
+        }
+    }
+    let is_marked = |name: &str| {
+        let mut named = all.iter().flat_map(args).filter(|argument| argument["text"] == name);
+        named.all(|argument| is_doubtful(&argument))
+    };
+    assert_eq!(["self.n", "by", "sum"].map(is_marked), [true, false, false], "{all:?}");
+
+    let lines = said(&["trace", "--", program]);
+    let texts = lines.lines().filter_map(|line| Some(line.split_once(" doubt:")?.1.split_once(": ")?.1.to_owned()));
+    let shown = |argument: &Json| format!("{}{}", value(argument), if is_doubtful(argument) { "?" } else { "" });
+    let wanted = all.iter().map(|hit| args(hit).iter().map(shown).collect::<Vec<_>>().join(" "));
+    assert_eq!(texts.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+
+    let mut strict = all.clone();
+    for argument in strict.iter_mut().flat_map(|hit| hit["args"].as_array_mut().expect("arguments")) {
+        argument.as_object_mut().expect("an object").remove("maybe");
+    }
+    assert_eq!(sites(&hits(&["trace", "--json", "--strict", "--", program])), sites(&strict));
 }
