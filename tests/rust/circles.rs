@@ -13,7 +13,7 @@ const CRATES: [(&str, &[(&str, usize)]); 4] = [
     (
         "resolver/src",
         &[
-            ("arch::instruction_set", 11),
+            ("arch::instruction_set", 10),
             ("dwarf::expression", 2),
             ("dwarf::functions", 2),
             ("dwarf::names", 2),
