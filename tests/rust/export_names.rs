@@ -302,10 +302,9 @@ fn gdb_refuses_another_program() {
             gdb.args(["-ex", "info breakpoints"]).arg(&other).output().expect("gdb starts");
         let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         assert!(!stdout.contains("dprintf"), "{stdout}");
-        assert!(
-            stdout.contains("smark: the script was made for another build") || stderr.contains("Cannot access"),
-            "{stdout}{stderr}"
-        );
+        // Where `main` is the same, each place is refused for itself.
+        let refusals = ["smark: the script was made for another build", "Cannot access", "Division by zero"];
+        assert!(refusals.iter().any(|why| stdout.contains(why) || stderr.contains(why)), "{stdout}{stderr}");
     }
 }
 

@@ -353,10 +353,16 @@ fn values_of_generated_programs() {
     assert!(kept.iter().all(|row| row.wrong == 0), "a kept value is wrong");
     assert!(kept.iter().map(|row| row.right).sum::<usize>() > 500, "kept values are compared");
     assert_eq!(total.unreadable, 0, "{}", tables::wrong(&rows));
-    // A value in the frame or at a fixed address is either right or doubtful.
+    // A value in the frame or at a fixed address is either right or doubtful. By gcc and clang it may also be
+    // one that nothing reads again: too many of these are right (docs/measured/truth.md, "Which rules pay").
     let of_forms = |row: &&Row| matches!(row.form, Form::Stack | Form::Static);
-    let wrong_in_memory = rows.iter().filter(|row| row.is_claimed()).filter(of_forms).filter(|row| row.wrong > 0);
-    assert_eq!(wrong_in_memory.count(), 0, "{}", tables::wrong(&rows));
+    let in_memory: Vec<_> = rows.iter().filter(|row| row.is_claimed()).filter(of_forms).collect();
+    let (by_rustc, by_others): (Vec<&Row>, Vec<&Row>) =
+        in_memory.into_iter().partition(|row| row.build.compiler == With::Rustc.name());
+    assert!(by_rustc.iter().all(|row| row.wrong == 0), "{}", tables::wrong(&rows));
+    let wrong: usize = by_others.iter().map(|row| row.wrong).sum();
+    let right: usize = by_others.iter().map(|row| row.right).sum();
+    assert!(wrong * 20 <= right, "{wrong} beside {right}\n{}", tables::wrong(&rows));
     let doubted: usize = rows.iter().filter(|row| row.verdict == "doubtful").map(|row| row.wrong).sum();
     assert!(doubted > total.wrong, "{doubted} of the wrong values are doubtful, {} are not", total.wrong);
 }

@@ -26,7 +26,7 @@ fn recursive(depth: i32) -> i32 {
 
 /// The recursion becomes a loop in its caller.
 fn inlined(depth: u32, seen: &mut u64) -> u32 {
-    simple_mark!(stale:inlined, "%u", depth); //~ depth: rustc
+    simple_mark!(stale:inlined, "%u", depth); //? depth: rustc parameter_in_loop
     next(seen);
     if depth == 0 { 0 } else { depth + inlined(depth - 1, seen) }
 }
