@@ -152,7 +152,7 @@ fn what_a_reference_refers_to_is_read_by_every_tool() {
     fs::write(&source, SOURCE).expect("a source");
     let all: Vec<(&str, &str)> =
         ["g++", "clang++"].into_iter().flat_map(|compiler| ["-O0", "-O2"].map(|level| (compiler, level))).collect();
-    for (number, (compiler, level)) in slice("references", &all, &[0, 3]).into_iter().enumerate() {
+    for (number, (compiler, level)) in slice("references", &all, &[3]).into_iter().enumerate() {
         if find(compiler).is_none() {
             continue;
         }

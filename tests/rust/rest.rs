@@ -136,7 +136,7 @@ fn hits_after_a_rest_are_all_there_at_once_and_in_order() {
     let mut trace = Trace::start(&program);
     // A probe that was never passed.
     wait_until_asleep(trace.child.id(), "an armed program");
-    for round in 0..5 {
+    for round in slice("hits after a rest", &[0, 1, 2, 3, 4], &[0, 1, 3]) {
         // In the first round, nobody has a buffer. Later each thread has one, also those of the children.
         if round == 1 || round == 3 {
             program.tell("fork");
