@@ -11,11 +11,8 @@ mod text;
 
 use std::sync::Arc;
 
-use simple_markers_resolver::address::{FileOffset, Vaddr};
-
 use crate::plan::{
-    Aggregate, EventField, ImageFile, Input, KernelEvent, Plan, PlannedArgument, PlannedImage, PlannedMarker,
-    PlannedSite, Source,
+    EventField, ImageFile, Input, KernelEvent, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Source,
 };
 
 pub use names::{Known, Noting};
@@ -59,20 +56,7 @@ impl Plan {
         }
         let (file, format, event) = (Arc::from(""), Arc::from(""), Some(Arc::new(event)));
         self.markers.push(PlannedMarker { image, name, file, line: 0, format, sites: 1, event });
-        self.sites.push(PlannedSite {
-            image,
-            marker: self.markers.len() - 1,
-            function: None,
-            address: Vaddr(0),
-            probe: Vaddr(0),
-            offset: FileOffset(0),
-            switch: None,
-            inputs,
-            arguments,
-            filter: None,
-            aggregate: Aggregate::Hits,
-            recorded: None,
-        });
+        self.sites.push(PlannedSite::without_code(image, self.markers.len() - 1, inputs, arguments));
         true
     }
 }

@@ -113,6 +113,32 @@ pub struct PlannedSite {
     pub recorded: Option<Recorded>,
 }
 
+impl PlannedSite {
+    /// The site of hits that have no place in the code of an image.
+    #[must_use]
+    pub(crate) fn without_code(
+        image: usize,
+        marker: usize,
+        inputs: Vec<Input>,
+        arguments: Vec<PlannedArgument>,
+    ) -> Self {
+        Self {
+            image,
+            marker,
+            function: None,
+            address: Vaddr(0),
+            probe: Vaddr(0),
+            offset: FileOffset(0),
+            switch: None,
+            inputs,
+            arguments,
+            filter: None,
+            aggregate: Aggregate::Hits,
+            recorded: None,
+        }
+    }
+}
+
 /// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
 /// are one site, that of the first one: a record does not say which copy was passed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use simple_markers_record::buffer::event::{self, Events, MAX_TEXT};
 use simple_markers_record::buffer::packet::{self, Header};
 use simple_markers_record::buffer::{Layout as Words, MAX_ID};
 use simple_markers_record::printf::{Conversion, Count, Piece, parse};
-use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::names_of;
 
@@ -21,8 +21,8 @@ use crate::Hit;
 use crate::ctf::{Description, Writer};
 use crate::ftrace::machine;
 use crate::plan::{
-    Aggregate, ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded,
-    Source, TextLimit,
+    ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source,
+    TextLimit,
 };
 use crate::record::{FieldKind, Layout, Record};
 
@@ -209,21 +209,9 @@ fn site(marker: usize, format: &str, arguments: &str, types: &str) -> Option<Pla
             Count::Argument => Some(TextLimit::Argument(number.checked_sub(1)?)),
         }));
     }
-    Some(PlannedSite {
-        image: 0,
-        marker,
-        function: None,
-        address: Vaddr(0),
-        probe: Vaddr(0),
-        offset: FileOffset(0),
-        switch: None,
-        inputs,
-        arguments: planned,
-        filter: None,
-        aggregate: Aggregate::Hits,
-        // It is not known how many copies there are, so no address is that of a hit.
-        recorded: Some(Recorded { control: FileOffset(0), words, limits, copies: 0 }),
-    })
+    // It is not known how many copies there are, so no address is that of a hit.
+    let recorded = Some(Recorded { control: FileOffset(0), words, limits, copies: 0 });
+    Some(PlannedSite { recorded, ..PlannedSite::without_code(0, marker, inputs, planned) })
 }
 
 /// The conversion of each argument; `None` for the argument of a `*`.
