@@ -51,6 +51,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use self::console::{Console, Global};
 use self::project::ProjectSettings;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Finds simple markers in built programs: where each one is, and which variables can be read there.
 #[derive(Debug, Parser)]
 #[command(name = "smark", version, arg_required_else_help = true)]

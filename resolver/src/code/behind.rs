@@ -75,7 +75,7 @@ mod tests {
         let code = [0x83, 0xc1, 1, 0x39, 0xca, 0x75, 0xf9, 0x0f, 0x45, 0xf0, 0x83, 0xc1, 1, 0x89, 0xc3, 0xc3];
         let function = Function::in_one_piece(Vaddr(0x1000), &code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-        let of = Values::of(&function, &cfg).expect("its paths are known");
+        let of = Values::of_function(&function, &cfg).expect("its paths are known");
         let (ecx, esi) = (1, 6);
         let changed = |pc, register| {
             let all = of.changed_behind(&cfg, Vaddr(pc), register).into_iter();

@@ -1,6 +1,8 @@
 //! What an instruction does with values, as plain data: which registers get a copy, a sum or a
 //! load, and which memory is read and written. `values` and `settled` follow it.
 
+use smallvec::SmallVec;
+
 /// A general-purpose register, by its bit in [`Effects::written`](super::instruction::Effects).
 pub(crate) type Gpr = u8;
 
@@ -29,15 +31,15 @@ pub(crate) struct Convention {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DataFlow {
     /// The general-purpose registers that it writes, each with the new value.
-    pub(crate) writes: Vec<(Gpr, Computed)>,
+    pub(crate) writes: SmallVec<[(Gpr, Computed); 2]>,
     /// The memory that it accesses, in the order of the reads, then the writes.
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: SmallVec<[Access; 1]>,
     /// The memory that it fills in one go, upwards, if its count is not 0.
     pub(crate) fills: Option<Fill>,
     /// Whether it returns to the caller.
     pub(crate) returns: bool,
     /// The bits of registers that it uses.
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: SmallVec<[Use; 2]>,
 }
 
 impl DataFlow {

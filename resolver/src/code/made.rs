@@ -58,7 +58,7 @@ mod tests {
     fn made(code: &[u8], offset: u64, register: u32, size: u64) -> Vec<u64> {
         let function = Function::in_one_piece(Vaddr(ENTRY), code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-        let values = Values::of(&function, &cfg).expect("its paths are known");
+        let values = Values::of_function(&function, &cfg).expect("its paths are known");
         let made = values.made(&cfg, Vaddr(ENTRY + offset), register, size).expect("it is known");
         let mut offsets: Vec<u64> = made.into_iter().map(|at| at.0 - ENTRY).collect();
         offsets.sort_unstable();

@@ -101,7 +101,7 @@ mod tests {
         let code = [0x85, 0xf6, 0x75, 7, 0x8b, 0x0f, 0x83, 0xc1, 1, 0xeb, 5, 0x8b, 0x4f, 8, 0x89, 0xc8, 0xc3];
         let function = Function::in_one_piece(Vaddr(0x1000), &code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-        let of = Values::of(&function, &cfg).expect("its paths are known");
+        let of = Values::of_function(&function, &cfg).expect("its paths are known");
         let ecx = 1;
         let other = |pc, range| of.has_other_values(&cfg, (Vaddr(pc), ecx), std::slice::from_ref(&range));
         let all = 0x1000..0x1011;

@@ -21,7 +21,7 @@ fn function(bytes: &[u8]) -> Function<'_> {
 fn values(code: &[u8]) -> (Cfg, Values) {
     let function = function(code);
     let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-    let values = Values::of(&function, &cfg).expect("its paths are known");
+    let values = Values::of_function(&function, &cfg).expect("its paths are known");
     (cfg, values)
 }
 
@@ -159,7 +159,7 @@ fn what_is_not_understood_is_unknown() {
     // 1000: a byte that is no instruction
     let function = function(&[0x06, 0xc3]);
     let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-    assert!(Values::of(&function, &cfg).is_none());
+    assert!(Values::of_function(&function, &cfg).is_none());
     // An address that no path leads to.
     let (cfg, values) = values(&[0xc3, 0x89, 0x07, 0xc3]);
     assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4), &BTreeMap::new()), NextUse::Unknown);

@@ -114,7 +114,7 @@ mod tests {
     fn stored_over(code: &[u8], pc: u64, (register, size): (u32, u64)) -> Option<u64> {
         let function = Function::in_one_piece(Vaddr(0x1000), code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-        let values = Values::of(&function, &cfg).expect("its paths are known");
+        let values = Values::of_function(&function, &cfg).expect("its paths are known");
         values.stored_over(&cfg, Vaddr(pc), register, size).map(|at| at.0)
     }
 

@@ -120,7 +120,7 @@ mod tests {
         let values = |code: &[u8]| {
             let function = Function::in_one_piece(Vaddr(0x1000), code);
             let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
-            let values = Values::of(&function, &cfg).expect("its paths are known");
+            let values = Values::of_function(&function, &cfg).expect("its paths are known");
             (cfg, values)
         };
         let (cfg, of) = values(&code);

@@ -9,11 +9,13 @@
 //! the registers that the ABI tells it to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
+use super::EdgeKind;
 use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, Convention, DataFlow, GPRS, Gpr};
+use super::flows::Flows;
 use super::instruction::Successors;
-use super::{EdgeKind, Function};
 
 /// An unknown number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -229,7 +231,7 @@ impl State {
 /// The values in a function.
 #[derive(Debug)]
 pub(crate) struct Values {
-    pub(super) flows: Vec<DataFlow>,
+    pub(super) flows: Arc<Flows>,
     /// The values before each instruction at which paths meet or a branch arrives.
     heads: HashMap<usize, State>,
     /// Where edges lead that the instructions do not show: jump tables, landing pads.
@@ -241,16 +243,8 @@ pub(crate) struct Values {
 const PASSES: usize = 64;
 
 impl Values {
-    /// Follows the values of a function; `None` if its code or its paths are not known completely.
-    pub(crate) fn of(function: &Function<'_>, cfg: &Cfg) -> Option<Self> {
-        let (mut reader, convention) = cfg.set.data_flow()?;
-        let edges = || cfg.edges.values().flatten();
-        if cfg.has_unknown_edges()
-            || edges().any(|edge| matches!(edge.kind, EdgeKind::OtherFunction | EdgeKind::Patched | EdgeKind::Fixup))
-        {
-            return None;
-        }
-        let flows = cfg.instructions.iter().map(|it| reader(it.at, function.code_at(it.at))).collect();
+    /// Follows the values of a function; `None` if that takes too many steps.
+    pub(crate) fn of(flows: &Arc<Flows>, cfg: &Cfg) -> Option<Self> {
         let mut hidden: HashMap<usize, Vec<usize>> = HashMap::new();
         for (target, edges) in &cfg.edges {
             for edge in
@@ -262,9 +256,14 @@ impl Values {
             }
         }
         let heads = HashMap::with_capacity(cfg.edges.len().saturating_add(1));
-        let mut values = Self { flows, heads, hidden, convention };
+        let mut values = Self { flows: Arc::clone(flows), heads, hidden, convention: flows.convention };
         values.follow(cfg)?;
         Some(values)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_function(function: &super::Function<'_>, cfg: &Cfg) -> Option<Self> {
+        Self::of(&Arc::new(Flows::of(function, cfg)?), cfg)
     }
 
     fn follow(&mut self, cfg: &Cfg) -> Option<()> {

@@ -4,7 +4,7 @@
 //! The document is written piece by piece, so that a million sites need no second copy.
 
 use std::fmt::LowerHex;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,8 +26,11 @@ const SCHEMA: u32 = 1;
 ///
 /// Those of `out`.
 pub fn write(out: &mut dyn Write, resolution: &Resolution, keep: &dyn Fn(&Marker) -> bool) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &Document { resolution, keep })?;
-    writeln!(out)
+    // A document is millions of short pieces, and `out` is called for each block of them only.
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut out, &Document { resolution, keep })?;
+    writeln!(out)?;
+    out.flush()
 }
 
 /// Serializes a value. The library's types do not implement `Serialize`, so that they do not depend

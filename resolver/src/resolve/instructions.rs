@@ -123,6 +123,14 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         })
     }
 
+    /// Reads what all sites need.
+    pub(super) fn prepare(&self) {
+        self.symbols();
+        if self.is_kernel() {
+            self.patched();
+        }
+    }
+
     /// Everything that the instructions say of a site.
     pub(super) fn site(&self, query: &SiteQuery<'_>) -> ProbeFacts {
         let Some(pc) = self.address(query.pc) else { return ProbeFacts::default() };

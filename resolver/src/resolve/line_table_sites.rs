@@ -23,7 +23,7 @@ use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 
 /// How many units are read before their caches are dropped.
-const UNITS: usize = 32;
+const UNITS: usize = 64;
 
 /// How many markers look for the nearest line before the caches of their units are dropped.
 const MARKERS: usize = 128;
@@ -53,7 +53,8 @@ pub(super) fn find(
 ) {
     let Joined { texts, markers } = joined;
     let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty() && !marker.is_ghost).collect();
-    if let Err(error) = debug.find_files_of(unrecorded.iter().map(|marker| &**marker), texts) {
+    let files = || debug.find_files_of(unrecorded.iter().map(|marker| &**marker), texts);
+    if let (Err(error), ()) = rayon::join(files, || lookup.prepare(!unrecorded.is_empty())) {
         return diagnostics.error(&error);
     }
     let mut searches: Vec<Search<'_>> = Vec::with_capacity(unrecorded.len());

@@ -20,6 +20,14 @@ impl Lookup<'_, '_, '_> {
         self.debug.is_none() && self.instructions.is_none()
     }
 
+    /// Reads what all sites need, if there are any. The first site would read it too, while the others
+    /// wait.
+    pub(super) fn prepare(self, has_sites: bool) {
+        if let Some(instructions) = self.instructions.filter(|_| has_sites) {
+            instructions.prepare();
+        }
+    }
+
     /// Drops caches, if they are large. Call it when most of what was looked up is no longer needed.
     pub(super) fn release(self) {
         if let Some(debug) = self.debug {

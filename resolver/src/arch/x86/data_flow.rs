@@ -170,25 +170,25 @@ mod tests {
     #[test]
     fn copies_sums_and_loads_are_followed() {
         // mov %rdi,%rbx
-        assert_eq!(flow(&[0x48, 0x89, 0xfb]).writes, [(3, Computed::Sum(7, 0))]);
+        assert_eq!(flow(&[0x48, 0x89, 0xfb]).writes[..], [(3, Computed::Sum(7, 0))]);
         // lea 0x8(%rsp),%rax; add $0x10,%rax; sub $0x18,%rsp; mov %edi,%eax
-        assert_eq!(flow(&[0x48, 0x8d, 0x44, 0x24, 0x08]).writes, [(0, Computed::Sum(4, 8))]);
-        assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes, [(0, Computed::Sum(0, 16))]);
-        assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes, [(4, Computed::Sum(4, -24))]);
-        assert_eq!(flow(&[0x89, 0xf8]).writes, [(0, Computed::Low(7))]);
+        assert_eq!(flow(&[0x48, 0x8d, 0x44, 0x24, 0x08]).writes[..], [(0, Computed::Sum(4, 8))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes[..], [(0, Computed::Sum(0, 16))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes[..], [(4, Computed::Sum(4, -24))]);
+        assert_eq!(flow(&[0x89, 0xf8]).writes[..], [(0, Computed::Low(7))]);
         // add $-1,%ecx; dec %ecx; lea 0x1(%rcx),%eax; lea (%rcx,%rcx,2),%eax
-        assert_eq!(flow(&[0x83, 0xc1, 0xff]).writes, [(1, Computed::LowSum(1, -1))]);
-        assert_eq!(flow(&[0xff, 0xc9]).writes, [(1, Computed::LowSum(1, -1))]);
-        assert_eq!(flow(&[0x8d, 0x41, 0x01]).writes, [(0, Computed::LowSum(1, 1))]);
-        assert_eq!(flow(&[0x8d, 0x04, 0x49]).writes, [(0, Computed::Unknown)]);
+        assert_eq!(flow(&[0x83, 0xc1, 0xff]).writes[..], [(1, Computed::LowSum(1, -1))]);
+        assert_eq!(flow(&[0xff, 0xc9]).writes[..], [(1, Computed::LowSum(1, -1))]);
+        assert_eq!(flow(&[0x8d, 0x41, 0x01]).writes[..], [(0, Computed::LowSum(1, 1))]);
+        assert_eq!(flow(&[0x8d, 0x04, 0x49]).writes[..], [(0, Computed::Unknown)]);
         // mov $0x40,%edx
-        assert_eq!(flow(&[0xba, 0x40, 0, 0, 0]).writes, [(2, Computed::Constant(0x40))]);
+        assert_eq!(flow(&[0xba, 0x40, 0, 0, 0]).writes[..], [(2, Computed::Constant(0x40))]);
         // mov 0x8(%rdi),%rax
         let load = flow(&[0x48, 0x8b, 0x47, 0x08]);
-        assert_eq!(load.writes, [(0, Computed::Load(0))]);
-        assert_eq!(load.accesses, [Access { reads: true, ..access(Base::Register(7), 8, 8) }]);
+        assert_eq!(load.writes[..], [(0, Computed::Load(0))]);
+        assert_eq!(load.accesses[..], [Access { reads: true, ..access(Base::Register(7), 8, 8) }]);
         // lea 0x10(%rip),%rax
-        assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes, [(0, Computed::Address(0x1017))]);
+        assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes[..], [(0, Computed::Address(0x1017))]);
         // rep movsl; rep stosb; movsl
         assert_eq!(flow(&[0xf3, 0xa5]).fills, Some(Fill { to: 7, count: 1, size: 4 }));
         assert_eq!(flow(&[0xf3, 0xaa]).fills, Some(Fill { to: 7, count: 1, size: 1 }));
@@ -202,26 +202,26 @@ mod tests {
         // mov %rbx,0x10(%rsp)
         let store = flow(&[0x48, 0x89, 0x5c, 0x24, 0x10]);
         let written = Access { writes: true, stored: Some(3), ..access(Base::Register(4), 16, 8) };
-        assert_eq!((store.accesses, store.writes), (vec![written], vec![]));
+        assert_eq!((&store.accesses[..], &store.writes[..]), (&[written][..], &[][..]));
         // addl $0x1,(%rdi)
         let both = Access { reads: true, writes: true, ..access(Base::Register(7), 0, 4) };
-        assert_eq!(flow(&[0x83, 0x07, 0x01]).accesses, [both]);
+        assert_eq!(flow(&[0x83, 0x07, 0x01]).accesses[..], [both]);
         // mov (%rdi,%rax,4),%ecx
         let indexed = Access { is_indexed: true, reads: true, ..access(Base::Register(7), 0, 4) };
-        assert_eq!(flow(&[0x8b, 0x0c, 0x87]).accesses, [indexed]);
+        assert_eq!(flow(&[0x8b, 0x0c, 0x87]).accesses[..], [indexed]);
         // mov 0x10(%rip),%eax
         let fixed = Access { reads: true, ..access(Base::Zero, 0x1016, 4) };
-        assert_eq!(flow(&[0x8b, 0x05, 0x10, 0, 0, 0]).accesses, [fixed]);
+        assert_eq!(flow(&[0x8b, 0x05, 0x10, 0, 0, 0]).accesses[..], [fixed]);
         // push %rbx; pop %rbx; leave; ret
         let push = flow(&[0x53]);
-        assert_eq!(push.writes, [(4, Computed::Sum(4, -8))]);
-        assert_eq!(push.accesses, [Access { writes: true, stored: Some(3), ..access(Base::Register(4), -8, 8) }]);
+        assert_eq!(push.writes[..], [(4, Computed::Sum(4, -8))]);
+        assert_eq!(push.accesses[..], [Access { writes: true, stored: Some(3), ..access(Base::Register(4), -8, 8) }]);
         let mut pop = flow(&[0x5b]).writes;
         pop.sort_by_key(|(register, _)| *register);
-        assert_eq!(pop, [(3, Computed::Load(0)), (4, Computed::Sum(4, 8))]);
+        assert_eq!(pop[..], [(3, Computed::Load(0)), (4, Computed::Sum(4, 8))]);
         let mut leave = flow(&[0xc9]).writes;
         leave.sort_by_key(|(register, _)| *register);
-        assert_eq!(leave, [(4, Computed::Sum(5, 8)), (5, Computed::Load(0))]);
+        assert_eq!(leave[..], [(4, Computed::Sum(5, 8)), (5, Computed::Load(0))]);
         assert!(flow(&[0xc3]).returns);
     }
 

@@ -1,6 +1,7 @@
 //! Which bits of registers an instruction uses.
 
 use iced_x86::{Instruction as Iced, InstructionInfo, Mnemonic, OpKind, Register};
+use smallvec::SmallVec;
 
 use super::decode::{gpr, is_read};
 use crate::code::data_flow::{DataFlow, How, Use};
@@ -38,7 +39,7 @@ pub(super) fn add(flow: &mut DataFlow, iced: &Iced, info: &InstructionInfo) {
 }
 
 /// The uses of an instruction whose result is a register; `None` if nothing special is known.
-fn operands(iced: &Iced) -> Option<Vec<Use>> {
+fn operands(iced: &Iced) -> Option<SmallVec<[Use; 2]>> {
     let of = |operand: u32| (iced.op_kind(operand) == OpKind::Register).then(|| iced.op_register(operand));
     let first = of(0)?;
     let to = gpr(first)?;
@@ -55,7 +56,7 @@ fn operands(iced: &Iced) -> Option<Vec<Use>> {
         using(first, mine & mask, how).into_iter().chain(second).collect()
     };
     Some(match iced.mnemonic() {
-        Mnemonic::Xor | Mnemonic::Sub if second == Some(first) => Vec::new(),
+        Mnemonic::Xor | Mnemonic::Sub if second == Some(first) => SmallVec::new(),
         Mnemonic::Mov | Mnemonic::Movzx => {
             second.and_then(|second| using(second, bits(second), How::Same(to))).into_iter().collect()
         }

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::function_code::FunctionCode;
 use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
-use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, Values};
+use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Flows, Function, Values};
 use crate::dwarf::Die;
 use crate::resolve::{Exactness, ExactnessReason};
 
@@ -31,18 +31,24 @@ pub(super) struct Decoded<'c> {
     pub(super) cfg: Cfg,
     /// Why edges may exist that the graph does not have.
     pub(super) unknown_edges: Option<ExactnessReason>,
+    /// What the instructions do with values, once that is asked for; `None` if it is not known.
+    flows: OnceLock<Option<Arc<Flows>>>,
     /// The values of registers and memory, once they are asked for; `None` if they cannot be
     /// followed.
     values: OnceLock<Option<Values>>,
 }
 
 impl Decoded<'_> {
-    pub(super) fn values(&self) -> Option<&Values> {
-        let follow = || match self.unknown_edges {
+    pub(super) fn flows(&self) -> Option<&Arc<Flows>> {
+        let read = || match self.unknown_edges {
             Some(_) => None,
-            None => Values::of(&self.function, &self.cfg),
+            None => Flows::of(&self.function, &self.cfg).map(Arc::new),
         };
-        self.values.get_or_init(follow).as_ref()
+        self.flows.get_or_init(read).as_ref()
+    }
+
+    pub(super) fn values(&self) -> Option<&Values> {
+        self.values.get_or_init(|| Values::of(self.flows()?, &self.cfg)).as_ref()
     }
 }
 
@@ -125,7 +131,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
             traps_return: is_kernel,
         };
         let cfg = Cfg::of(&function, self.code.memory(), self.set);
-        Ok(Decoded { function, cfg, unknown_edges: unknown, values: OnceLock::new() })
+        Ok(Decoded { function, cfg, unknown_edges: unknown, flows: OnceLock::new(), values: OnceLock::new() })
     }
 
     /// Where a function is entered, and all addresses of its code.

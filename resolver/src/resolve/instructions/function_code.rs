@@ -93,6 +93,7 @@ impl FunctionCode<'_> {
     /// An instruction that stores another value over the copy in the frame of a register of `size`
     /// bytes that still has the value of the function's entry.
     pub(in crate::resolve) fn stored_over(&self, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
+        self.decoded.flows().filter(|flows| flows.may_spill(size))?;
         self.values()?.stored_over(self.cfg(), pc, register, size)
     }
 
