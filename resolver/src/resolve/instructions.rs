@@ -21,6 +21,7 @@ use super::folding::Folding;
 use super::function_symbols::FunctionSymbols;
 use super::patched::Patched;
 use super::pc::{self, Pc};
+use super::proof::{self, Judgement};
 use super::shared_places::ProbePlace;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::address::Vaddr;
@@ -166,9 +167,8 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             return ProbeFacts::new(Exactness::Unproven, ExactnessReason::ReplacedInstructions);
         }
         let assessment = decoded.cfg.exactness(pc, query.anchored);
-        let mut probed = self.exactness(decoded, &assessment, query);
-        self.add_copies(&mut probed, pc, query);
-        self.add_folding(&mut probed, decoded, pc, query);
+        let Judgement { exactness, reason } = proof::judge(&self.facts(decoded, &assessment, pc, query));
+        let mut probed = ProbeFacts::new(exactness, reason);
         probed.predecessors = assessment.predecessors.iter().take(LISTED).map(|edge| self.predecessor(edge)).collect();
         if assessment.outcome != Outcome::Outside {
             self.add_probe(&mut probed, pc, bytes);

@@ -39,6 +39,7 @@ mod path;
 mod pc;
 mod place;
 mod probe;
+mod proof;
 mod raw_sites;
 mod reason;
 mod refusal;
