@@ -5,8 +5,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// The code of a verdict (`docs/verdicts.md`), in the order of the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 #[non_exhaustive]
 pub enum Code {
     /// SM001: a marker that was compiled and has no copy in the image.
@@ -76,7 +78,8 @@ pub enum Code {
 }
 
 /// What a code is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum Group {
     /// Whether a marker is in the image.
@@ -96,22 +99,10 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups, in the order of their codes.
-    pub const ALL: [Self; 7] =
-        [Self::Survival, Self::Place, Self::Exactness, Self::Arguments, Self::Format, Self::Names, Self::Baseline];
-
     /// The word for the group, as options and reports have it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Survival => "survival",
-            Self::Place => "place",
-            Self::Exactness => "exactness",
-            Self::Arguments => "arguments",
-            Self::Format => "format",
-            Self::Names => "names",
-            Self::Baseline => "baseline",
-        }
+        self.into()
     }
 }
 
@@ -122,42 +113,6 @@ impl fmt::Display for Group {
 }
 
 impl Code {
-    /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 32] = [
-        Self::Eliminated,
-        Self::Discarded,
-        Self::UnknownSurvival,
-        Self::Nearest,
-        Self::Unresolved,
-        Self::Ambiguous,
-        Self::Exact,
-        Self::Shared,
-        Self::Folded,
-        Self::Outside,
-        Self::Unproven,
-        Self::Likely,
-        Self::Approximate,
-        Self::Refused,
-        Self::Live,
-        Self::Constant,
-        Self::Partial,
-        Self::Entry,
-        Self::Lost,
-        Self::Absent,
-        Self::Unsupported,
-        Self::Undescribed,
-        Self::Doubtful,
-        Self::InVectorRegister,
-        Self::FormatMismatch,
-        Self::Duplicate,
-        Self::Gone,
-        Self::New,
-        Self::Renamed,
-        Self::Worse,
-        Self::Better,
-        Self::FewerCopies,
-    ];
-
     /// The code as reports, options and lock files write it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -231,8 +186,8 @@ impl FromStr for Code {
 
     /// The code that is written as `text`, or whose name is `text`, in upper or lower case.
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
-        let is_it = |code: &Self| code.as_str().eq_ignore_ascii_case(text) || code.name().eq_ignore_ascii_case(text);
-        Self::ALL.into_iter().find(is_it).ok_or_else(|| UnknownCode(text.to_owned()))
+        let is_it = |code: &&Self| code.as_str().eq_ignore_ascii_case(text) || code.name().eq_ignore_ascii_case(text);
+        Self::VARIANTS.iter().find(is_it).copied().ok_or_else(|| UnknownCode(text.to_owned()))
     }
 }
 
@@ -242,12 +197,12 @@ mod tests {
 
     #[test]
     fn codes_are_in_order_and_found_by_what_they_are_called() {
-        assert!(Code::ALL.is_sorted_by(|one, two| one < two && one.as_str() < two.as_str()));
-        for code in Code::ALL {
+        assert!(Code::VARIANTS.is_sorted_by(|one, two| one < two && one.as_str() < two.as_str()));
+        for &code in Code::VARIANTS {
             assert_eq!(code.as_str().parse(), Ok(code));
             assert_eq!(code.name().to_ascii_uppercase().parse(), Ok(code));
         }
         assert_eq!("SM999".parse::<Code>(), Err(UnknownCode("SM999".to_owned())));
-        assert!(Group::ALL.is_sorted());
+        assert!(Group::VARIANTS.is_sorted());
     }
 }

@@ -47,22 +47,28 @@ pub enum DebugFileRequest<'a> {
 }
 
 /// How debug information was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum DebugSourceKind {
     /// In the image itself.
+    #[strum(serialize = "file")]
     Image,
     /// By the build id of the image.
+    #[strum(serialize = "build-id")]
     BuildId,
     /// By the name in `.gnu_debuglink`.
     DebugLink,
     /// From a debuginfod server.
     Debuginfod,
     /// By the name in `.gnu_debugaltlink`: the supplementary file of dwz.
+    #[strum(serialize = "altlink")]
     Supplementary,
     /// A package of split units.
+    #[strum(serialize = "dwp")]
     Package,
     /// The file of a split unit.
+    #[strum(serialize = "dwo")]
     Split,
 }
 
@@ -70,15 +76,7 @@ impl DebugSourceKind {
     /// The word in reports (`docs/json.md`).
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "file",
-            Self::BuildId => "build-id",
-            Self::DebugLink => "debuglink",
-            Self::Debuginfod => "debuginfod",
-            Self::Supplementary => "altlink",
-            Self::Package => "dwp",
-            Self::Split => "dwo",
-        }
+        self.into()
     }
 }
 

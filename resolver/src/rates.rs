@@ -4,10 +4,11 @@
 //! `tests/field/table` the lines `places` (`docs/measured/field.md`). `english/rates.rs` says it in
 //! words.
 
-use std::str::FromStr;
+use strum::{EnumString, IntoStaticStr};
 
 /// A compiler whose doubtful values were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Compiler {
     /// gcc.
     Gcc,
@@ -24,11 +25,7 @@ impl Compiler {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gcc => "gcc",
-            Self::Clang => "clang",
-            Self::Rustc => "rustc",
-        }
+        self.into()
     }
 
     /// The version that was measured.
@@ -38,16 +35,9 @@ impl Compiler {
     }
 }
 
-impl FromStr for Compiler {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|compiler| compiler.as_str() == text).ok_or(())
-    }
-}
-
 /// The programs whose values were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Programs {
     /// Programs that a generator wrote.
     Generated,
@@ -68,13 +58,7 @@ impl Programs {
     /// The word for them in the data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Generated => "generated",
-            Self::More => "more",
-            Self::Real => "real",
-            Self::Places => "places",
-            Self::Field => "field",
-        }
+        self.into()
     }
 }
 
@@ -183,7 +167,7 @@ mod tests {
                 ["all", ..] => assert!(Compiler::ALL.into_iter().all(|compiler| field(compiler).is_some())),
                 [compiler, _] => assert!(compiler.parse::<Compiler>().is_ok(), "{line}"),
                 [programs, compiler, name, values, wrong, shown_by @ ..] => {
-                    let programs = Programs::ALL.into_iter().find(|it| it.as_str() == *programs).expect(line);
+                    let programs = programs.parse().expect(line);
                     let compiler = compiler.parse().expect(line);
                     let found = rate(programs, compiler, reason(name).expect(line)).expect(line);
                     assert_eq!([found.values, found.wrong], [values, wrong].map(|it| it.parse::<u64>().expect(line)));

@@ -8,7 +8,8 @@ use crate::Error;
 use crate::resolve::{Row, source_name};
 
 /// The field that a pattern is matched against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum Field {
     /// The module.
@@ -17,6 +18,7 @@ pub enum Field {
     /// site of the marker, if the debug information was read.
     Function,
     /// The marker's name.
+    #[strum(serialize = "marker")]
     Name,
 }
 
@@ -24,11 +26,7 @@ impl Field {
     /// The word for the field.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Module => "module",
-            Self::Function => "function",
-            Self::Name => "marker",
-        }
+        self.into()
     }
 
     /// The values of the field in a row: those of its fields, and the names of inlined functions in the

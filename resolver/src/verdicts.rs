@@ -471,19 +471,21 @@ sites = 3                # in markers.lock; two of the three callers with an inl
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
     use crate::resolve::{Survival, Verdict};
 
     #[test]
     fn codes_are_those_of_the_verdicts() {
-        for verdict in Verdict::ALL {
+        for verdict in Verdict::VARIANTS {
             assert_eq!(verdict.code().name(), verdict.as_str());
         }
         assert_eq!(Survival::Live.code(), None);
         for survival in [Survival::Eliminated, Survival::Discarded] {
             assert_eq!(survival.code().map(Code::name), Some(survival.as_str()));
         }
-        for exactness in crate::resolve::Exactness::ALL {
+        for exactness in crate::resolve::Exactness::VARIANTS {
             assert_eq!(exactness.code().name(), exactness.as_str());
         }
         assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 10);
@@ -493,10 +495,10 @@ mod tests {
 
     #[test]
     fn every_code_is_explained_in_order() {
-        assert_eq!(EXPLANATIONS.iter().map(|it| it.code).collect::<Vec<_>>(), Code::ALL);
+        assert_eq!(EXPLANATIONS.iter().map(|it| it.code).collect::<Vec<_>>(), Code::VARIANTS);
         for Explanation { code, meaning, example, fix } in EXPLANATIONS {
             assert_eq!((code.as_str().len(), code.as_str().starts_with("SM")), (5, true));
-            assert!(Group::ALL.contains(&code.group()), "{code}");
+            assert!(Group::VARIANTS.contains(&code.group()), "{code}");
             for text in [code.name(), meaning, fix, example] {
                 assert!(!text.is_empty() && text.lines().all(|line| line.len() <= 150), "{code}");
             }

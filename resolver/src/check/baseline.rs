@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use strum::VariantArray as _;
+
 use super::findings::finding;
 use super::least::Least;
 use super::lock::{Locked, Section};
@@ -315,6 +317,6 @@ impl Compared<'_> {
 
 /// The rank of the verdict with this code.
 fn rank(code: Code) -> Option<u8> {
-    let all = Verdict::ALL.into_iter().map(Some).chain([None]);
+    let all = Verdict::VARIANTS.iter().copied().map(Some).chain([None]);
     all.map(Least::new).find(|least| least.code() == code).map(Least::rank)
 }

@@ -16,7 +16,10 @@ impl Least {
 
     /// Parses the word of a verdict; `None` for any other word.
     pub(super) fn parse(word: &str) -> Option<Self> {
-        Verdict::ALL.into_iter().map(Some).chain([None]).map(Self).find(|least| least.as_str() == word)
+        match word == Code::Undescribed.name() {
+            true => Some(Self(None)),
+            false => word.parse().ok().map(Some).map(Self),
+        }
     }
 
     /// The word in the file.

@@ -3,17 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use strum::VariantArray as _;
+
 use crate::rates;
 use crate::verdicts::{self, Code, EXPLANATIONS, Group};
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 pub enum Severity {
     /// Not reported.
+    #[strum(serialize = "allowed")]
     Allow,
     /// Reported, and the check still passes.
+    #[strum(serialize = "warning")]
     Warn,
     /// Reported, and the check fails.
+    #[strum(serialize = "error")]
     Deny,
 }
 
@@ -21,11 +26,7 @@ impl Severity {
     /// The word in reports: `error`, `warning`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allowed",
-            Self::Warn => "warning",
-            Self::Deny => "error",
-        }
+        self.into()
     }
 }
 
@@ -165,7 +166,7 @@ impl Codes {
 /// The groups, in the order of their codes.
 #[must_use]
 pub fn groups() -> Vec<&'static str> {
-    Group::ALL.map(Group::as_str).into()
+    Group::VARIANTS.iter().map(|group| group.as_str()).collect()
 }
 
 /// All codes that a finding can have.

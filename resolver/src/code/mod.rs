@@ -127,7 +127,8 @@ pub(crate) struct Edge {
 }
 
 /// How control reaches an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum EdgeKind {
     /// A call of the function.
@@ -143,6 +144,7 @@ pub enum EdgeKind {
     Conditional,
     /// An entry of a jump table. Two entries with the same target are two edges: both entries of
     /// `case 1: MARK; case 2:` have one address.
+    #[strum(serialize = "table")]
     JumpTable {
         /// The index of the entry.
         entry: u32,
@@ -154,6 +156,7 @@ pub enum EdgeKind {
     /// The kernel continues there after the predecessor faulted.
     Fixup,
     /// A jump from another function.
+    #[strum(serialize = "foreign")]
     OtherFunction,
 }
 
@@ -161,18 +164,7 @@ impl EdgeKind {
     /// The stable name in JSON (`docs/json.md`, `ways_in`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Entry => "entry",
-            Self::FallThrough => "fall_through",
-            Self::CallReturn => "call_return",
-            Self::Jump => "jump",
-            Self::Conditional => "conditional",
-            Self::JumpTable { .. } => "table",
-            Self::LandingPad => "landing_pad",
-            Self::Patched => "patched",
-            Self::Fixup => "fixup",
-            Self::OtherFunction => "foreign",
-        }
+        self.into()
     }
 }
 

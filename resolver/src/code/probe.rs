@@ -4,6 +4,8 @@
 //! Measured on Linux 6.18. `tests/rust/probe.rs` counts the hits, and compares what the program
 //! computes with and without the probe. The folder of an architecture names the kernel's code.
 
+use strum::IntoStaticStr;
+
 /// A uprobe on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
@@ -30,7 +32,8 @@ pub(crate) enum Effect {
 }
 
 /// Why the kernel refuses a uprobe on an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum RefusedReason {
     /// x86: the instruction has a `lock` prefix.
@@ -44,6 +47,7 @@ pub enum RefusedReason {
     /// x86: the opcode is not in the table of those that the kernel accepts.
     NotInTable,
     /// x86: a branch with an operand-size prefix.
+    #[strum(serialize = "branch_16")]
     Branch16,
     /// AArch64: the address is no multiple of four.
     NotAligned,
@@ -77,32 +81,13 @@ impl RefusedReason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::LockPrefix => "lock_prefix",
-            Self::SegmentPrefix => "segment_prefix",
-            Self::MissedTrap => "missed_trap",
-            Self::MisreadVector => "misread_vector",
-            Self::NotInTable => "not_in_table",
-            Self::Branch16 => "branch_16",
-            Self::NotAligned => "not_aligned",
-            Self::AuthenticatedBranch => "authenticated_branch",
-            Self::RaisesException => "raises_exception",
-            Self::WritesSystemRegister => "writes_system_register",
-            Self::ReadsInterruptMask => "reads_interrupt_mask",
-            Self::AuthenticatesPointer => "authenticates_pointer",
-            Self::Hint => "hint",
-            Self::Branch => "branch",
-            Self::ReadsRelative => "reads_relative",
-            Self::Exclusive => "exclusive",
-            Self::MemoryCopy => "memory_copy",
-            Self::SystemInstruction => "system_instruction",
-            Self::Fence => "fence",
-        }
+        self.into()
     }
 }
 
 /// How a uprobe breaks the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum BreaksReason {
     /// x86: the instruction is not executed, because the kernel takes it for a branch.
@@ -118,6 +103,7 @@ pub enum BreaksReason {
     /// x86: the transaction aborts to a wrong address.
     TransactionAborts,
     /// AArch64: it reads relative to its own address, and runs elsewhere.
+    #[strum(serialize = "breaks_reads_relative")]
     ReadsRelative,
 }
 
@@ -125,15 +111,7 @@ impl BreaksReason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::TakenForBranch => "taken_for_branch",
-            Self::TakenForReturn => "taken_for_return",
-            Self::TakenForNop => "taken_for_nop",
-            Self::Umip => "umip",
-            Self::PushesTrapFlag => "pushes_trap_flag",
-            Self::TransactionAborts => "transaction_aborts",
-            Self::ReadsRelative => "breaks_reads_relative",
-        }
+        self.into()
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Each reason has a stable name for programs. `english/dwarf.rs` writes the text for people.
 
+use strum::IntoStaticStr;
+
 use crate::address::Vaddr;
 use crate::location::{Expr, Processor, Register};
 
@@ -29,17 +31,21 @@ impl From<gimli::DwOp> for Operation {
 }
 
 /// Why a location, a value or a step to a part is not supported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Unsupported {
     /// The location has more steps than [`crate::location::MAX_NODES`], or more pieces or stack
     /// values than accepted.
+    #[strum(serialize = "location_too_large")]
     TooLarge,
     /// The location is malformed.
+    #[strum(serialize = "malformed_location")]
     Malformed(Malformed),
     /// The expression has a conditional branch (`DW_OP_bra`).
     Branch,
     /// The expression branches backwards (`DW_OP_skip`).
+    #[strum(serialize = "branch")]
     BackwardSkip,
     /// The operation reads from a separate address space.
     AddressSpace {
@@ -57,6 +63,7 @@ pub enum Unsupported {
     },
     /// The expression needs the address of an object, and there is none
     /// (`DW_OP_push_object_address`).
+    #[strum(serialize = "object_address")]
     NoObject,
     /// The variable has no value yet (`DW_OP_GNU_uninit`).
     Uninitialised,
@@ -71,6 +78,7 @@ pub enum Unsupported {
         operation: Operation,
     },
     /// The expression calls an entry whose location is a list.
+    #[strum(serialize = "call_to_location_list")]
     CalledList {
         /// The operation.
         operation: Operation,
@@ -99,6 +107,7 @@ pub enum Unsupported {
         pc: Vaddr,
     },
     /// The call frame information for the address cannot be read.
+    #[strum(serialize = "malformed_call_frame")]
     CallFrame {
         /// The address.
         pc: Vaddr,
@@ -110,6 +119,7 @@ pub enum Unsupported {
     /// The location attribute has a form that locations do not have.
     LocationForm,
     /// The location list has an entry of an unknown kind.
+    #[strum(serialize = "location_list_entry")]
     ListEntry {
         /// The kind (`DW_LLE_*`).
         kind: u8,
@@ -119,11 +129,13 @@ pub enum Unsupported {
     /// The constant of the variable does not fit its type (`DW_AT_const_value`).
     Constant(ConstantProblem),
     /// The entries of the unit are in a file that was not found (`DW_AT_dwo_name`).
+    #[strum(serialize = "split_unit_not_found")]
     SplitUnit {
         /// Name of the file.
         file: String,
     },
     /// The pointer points into a separate address space (`DW_AT_address_class`).
+    #[strum(serialize = "address_space")]
     PointerAddressSpace,
     /// The type of the pointer's target is not known.
     UnknownTarget {
@@ -155,6 +167,7 @@ pub enum Unsupported {
     /// The text of a `str` or `String` has no elements.
     TextElement,
     /// The array is laid out in an unusual way.
+    #[strum(serialize = "array_layout")]
     Array(ArrayProblem),
     /// The place of the member in its structure is not known.
     MemberPlace {
@@ -164,6 +177,7 @@ pub enum Unsupported {
         problem: PlaceProblem,
     },
     /// The member may be in a base class or anonymous structure whose place is not known.
+    #[strum(serialize = "member_place")]
     MemberPlaceOfBase {
         /// Name of the member.
         member: String,
@@ -171,6 +185,7 @@ pub enum Unsupported {
         problem: PlaceProblem,
     },
     /// The variant is at a place that is not known.
+    #[strum(serialize = "member_place")]
     VariantPlace(PlaceProblem),
     /// The member has no type.
     MemberType {
@@ -183,6 +198,7 @@ pub enum Unsupported {
         member: String,
     },
     /// The offset of the member is too large.
+    #[strum(serialize = "member_place")]
     MemberOffset,
     /// Only the running program knows the size of the pointer's target.
     UnsizedTarget {
@@ -337,17 +353,20 @@ pub enum PlaceProblem {
 }
 
 /// Why a type does not have the part that a step names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoSuchPart {
     /// `void` has no parts.
     Void,
     /// The type is not a pointer.
+    #[strum(serialize = "not_a_pointer")]
     NotPointer {
         /// Name of the type.
         of: String,
     },
     /// The type is not an array.
+    #[strum(serialize = "not_an_array")]
     NotArray {
         /// Name of the type.
         of: String,
@@ -358,6 +377,7 @@ pub enum NoSuchPart {
         of: String,
     },
     /// The type has no member of that name.
+    #[strum(serialize = "no_such_member")]
     NoMember {
         /// Name of the type.
         of: String,
@@ -369,6 +389,7 @@ pub enum NoSuchPart {
         count: usize,
     },
     /// The array has no element of that number.
+    #[strum(serialize = "no_such_element")]
     NoElement {
         /// The number.
         index: u64,
@@ -378,12 +399,14 @@ pub enum NoSuchPart {
 }
 
 /// A value from the time of entry to the function.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[non_exhaustive]
 pub enum EntryValue {
     /// The value of an expression on entry (`DW_OP_entry_value`).
+    #[strum(serialize = "entry_value")]
     Expression(Expr),
     /// An argument as the caller passed it (`DW_OP_GNU_parameter_ref`).
+    #[strum(serialize = "parameter_of_caller")]
     Parameter,
 }
 
@@ -423,45 +446,7 @@ impl Unsupported {
     /// The stable name of the reason, for programs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::TooLarge => "location_too_large",
-            Self::Malformed(_) => "malformed_location",
-            Self::Branch | Self::BackwardSkip => "branch",
-            Self::AddressSpace { .. } | Self::PointerAddressSpace => "address_space",
-            Self::X87Register { .. } => "x87_register",
-            Self::NoObject => "object_address",
-            Self::Uninitialised => "uninitialised",
-            Self::Operation { .. } => "operation",
-            Self::UnknownOperation { .. } => "unknown_operation",
-            Self::CalledList { .. } => "call_to_location_list",
-            Self::BaseType { .. } => "base_type",
-            Self::MixedTypes => "mixed_types",
-            Self::FloatOperand { .. } => "float_operand",
-            Self::NoCallFrame { .. } => "no_call_frame",
-            Self::CallFrame { .. } => "malformed_call_frame",
-            Self::FrameBase(_) => "frame_base",
-            Self::LocationForm => "location_form",
-            Self::ListEntry { .. } => "location_list_entry",
-            Self::AddressOrValue => "address_or_value",
-            Self::Constant(_) => "constant",
-            Self::SplitUnit { .. } => "split_unit_not_found",
-            Self::UnknownTarget { .. } => "unknown_target",
-            Self::CodePointer => "code_pointer",
-            Self::PointerSize => "pointer_size",
-            Self::OnlyDeclared { .. } => "only_declared",
-            Self::SeveralVariants { .. } => "several_variants",
-            Self::ElementSize => "element_size",
-            Self::ElementType => "element_type",
-            Self::TextElement => "text_element",
-            Self::Array(_) => "array_layout",
-            Self::MemberPlace { .. } | Self::MemberPlaceOfBase { .. } | Self::VariantPlace(_) | Self::MemberOffset => {
-                "member_place"
-            }
-            Self::MemberType { .. } => "member_type",
-            Self::AmbiguousMember { .. } => "ambiguous_member",
-            Self::UnsizedTarget { .. } => "unsized_target",
-            Self::TraitObject { .. } => "trait_object",
-        }
+        self.into()
     }
 }
 
@@ -469,14 +454,7 @@ impl NoSuchPart {
     /// The stable name of the reason, for programs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Void => "void",
-            Self::NotPointer { .. } => "not_a_pointer",
-            Self::NotArray { .. } => "not_an_array",
-            Self::NoMembers { .. } => "no_members",
-            Self::NoMember { .. } => "no_such_member",
-            Self::NoElement { .. } => "no_such_element",
-        }
+        self.into()
     }
 }
 
@@ -484,10 +462,7 @@ impl EntryValue {
     /// The stable name of the kind of value, for programs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Expression(_) => "entry_value",
-            Self::Parameter => "parameter_of_caller",
-        }
+        self.into()
     }
 }
 

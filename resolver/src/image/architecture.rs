@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// An architecture. `Display` gives the name of `uname -m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the variants are the architectures")]
 pub enum Architecture {
@@ -16,7 +17,9 @@ pub enum Architecture {
     M68k,
     Mips,
     Mips64,
+    #[strum(serialize = "ppc")]
     PowerPc,
+    #[strum(serialize = "ppc64")]
     PowerPc64,
     Riscv32,
     Riscv64,
@@ -34,27 +37,7 @@ impl Architecture {
     /// The name of `uname -m`; `unknown` for [`Architecture::Unknown`].
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Aarch64 => "aarch64",
-            Self::Arm => "arm",
-            Self::Bpf => "bpf",
-            Self::I386 => "i386",
-            Self::LoongArch32 => "loongarch32",
-            Self::LoongArch64 => "loongarch64",
-            Self::M68k => "m68k",
-            Self::Mips => "mips",
-            Self::Mips64 => "mips64",
-            Self::PowerPc => "ppc",
-            Self::PowerPc64 => "ppc64",
-            Self::Riscv32 => "riscv32",
-            Self::Riscv64 => "riscv64",
-            Self::S390x => "s390x",
-            Self::Sparc => "sparc",
-            Self::Sparc64 => "sparc64",
-            Self::X32 => "x32",
-            Self::X86_64 => "x86_64",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     pub(super) fn of(architecture: object::Architecture) -> Self {

@@ -7,7 +7,8 @@ use object::{Endianness, elf};
 use super::section_names::SectionNames;
 
 /// The kind of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum ImageKind {
     /// An executable at fixed addresses (`ET_EXEC`).
@@ -31,15 +32,7 @@ impl ImageKind {
     /// The word for this kind in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Executable => "executable",
-            Self::Pie => "pie",
-            Self::Shared => "shared",
-            Self::Relocatable => "relocatable",
-            Self::Kernel => "kernel",
-            Self::Module => "module",
-            Self::Other => "other",
-        }
+        self.into()
     }
 
     pub(super) fn of(file: &object::File<'_>, names: &SectionNames<'_>) -> Self {

@@ -25,7 +25,8 @@ pub struct DataModel {
 }
 
 /// Why an argument is not what its conversion expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Mismatch {
     /// No marker can have this conversion.
@@ -82,13 +83,7 @@ impl Mismatch {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::NotAConversion { .. } => "not_a_conversion",
-            Self::Type { .. } => "type",
-            Self::Star { .. } => "star",
-            Self::NoNames { .. } => "no_names",
-            Self::Words(_) => "words",
-        }
+        self.into()
     }
 }
 

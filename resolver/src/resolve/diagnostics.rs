@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use strum::IntoStaticStr;
+
 use super::{LineProblem, SwitchProblem, WordsMistake};
 use crate::Error;
 use crate::address::SectionOffset;
@@ -32,7 +34,8 @@ pub struct Diagnostic {
 }
 
 /// What is wrong or missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum DiagnosticKind {
     /// Something could not be read.
@@ -43,6 +46,7 @@ pub enum DiagnosticKind {
         count: usize,
     },
     /// It is unknown whether markers without a site are in the program.
+    #[strum(transparent)]
     SurvivalUnknown(SurvivalUnknown),
     /// A marker has no site record, and its line has no site.
     NoSite {
@@ -103,11 +107,13 @@ pub enum DiagnosticKind {
         error: Error,
     },
     /// A file with debug information is missing, or is not used.
+    #[strum(transparent)]
     DebugFile(DebugFileProblem),
 }
 
 /// Why it is unknown whether markers without a site are in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "survival_unknown_")]
 #[non_exhaustive]
 pub enum SurvivalUnknown {
     /// Not all records could be read.
@@ -119,7 +125,8 @@ pub enum SurvivalUnknown {
 }
 
 /// Why the debug information of a separate file is not used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "debug_file_")]
 #[non_exhaustive]
 pub enum DebugFileProblem {
     /// The debug link contains a path, not the name of a file.
@@ -205,27 +212,7 @@ impl DiagnosticKind {
     /// The name of the kind, stable over versions.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Error(_) => "error",
-            Self::More { .. } => "more",
-            Self::SurvivalUnknown(SurvivalUnknown::UnreadRecords) => "survival_unknown_unread_records",
-            Self::SurvivalUnknown(SurvivalUnknown::NoSites) => "survival_unknown_no_sites",
-            Self::SurvivalUnknown(SurvivalUnknown::OtherObjects) => "survival_unknown_other_objects",
-            Self::NoSite { .. } => "no_site",
-            Self::BetweenFunctions { .. } => "between_functions",
-            Self::Switch { .. } => "switch",
-            Self::SwitchSharesPage { .. } => "switch_shares_page",
-            Self::Words { .. } => "words",
-            Self::UnnamedFunctions { .. } => "unnamed_functions",
-            Self::DebugFile(problem) => match problem {
-                DebugFileProblem::LinkIsPath { .. } => "debug_file_link_is_path",
-                DebugFileProblem::NotFound { .. } => "debug_file_not_found",
-                DebugFileProblem::SupplementaryNotFound { .. } => "debug_file_supplementary_not_found",
-                DebugFileProblem::SplitNotFound { .. } => "debug_file_split_not_found",
-                DebugFileProblem::Refused { .. } => "debug_file_refused",
-                DebugFileProblem::Unreadable { .. } => "debug_file_unreadable",
-            },
-        }
+        self.into()
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 pub use crate::code::EdgeKind;
 use crate::dwarf::ExceptionTableProblem;
 use crate::verdicts::Code;
 
 /// Whether a probe at a site fires exactly when the marker is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum Exactness {
     /// It does.
@@ -31,22 +34,10 @@ pub enum Exactness {
 }
 
 impl Exactness {
-    /// All verdicts, from the best.
-    pub const ALL: [Self; 7] =
-        [Self::Exact, Self::Likely, Self::Shared, Self::Approximate, Self::Folded, Self::Outside, Self::Unproven];
-
     /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Likely => "likely",
-            Self::Shared => "shared",
-            Self::Approximate => "approximate",
-            Self::Folded => "folded",
-            Self::Outside => "outside",
-            Self::Unproven => "unproven",
-        }
+        self.into()
     }
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`).
@@ -67,7 +58,8 @@ impl Exactness {
 /// Why a site has its [`Exactness`]. `Display` gives the sentence.
 ///
 /// Addresses are link-time addresses, in a relocatable object offsets in the site's section.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExactnessReason {
     /// Exact: the instruction there is the marker's own.
@@ -79,8 +71,10 @@ pub enum ExactnessReason {
     /// Exact: one branch leads there, and nothing else.
     OnePredecessor,
     /// Likely: the place of a ghost, and why it is not proven.
+    #[strum(transparent)]
     Likely(LikelyReason),
     /// Approximate: the place of a ghost, and why its hits are not its passes.
+    #[strum(transparent)]
     Approximate(ApproximateReason),
     /// Shared: the address has several predecessors, and not all of them need pass the marker.
     SeveralPredecessors {
@@ -125,6 +119,7 @@ pub enum ExactnessReason {
         functions: FunctionNames,
     },
     /// Unproven: it is not known whether the linker folded the function with another one.
+    #[strum(transparent)]
     FoldingUnknown(FoldingUnknown),
     /// Outside: the marker's function ends before the address.
     FunctionEnds,
@@ -157,6 +152,7 @@ pub enum ExactnessReason {
         why: Option<ExceptionTableProblem>,
     },
     /// Unproven: what the kernel patches is not known.
+    #[strum(transparent)]
     PatchesUnknown(PatchesUnknown),
     /// Unproven: the kernel may replace the instructions there by others.
     ReplacedInstructions,
@@ -193,47 +189,15 @@ impl ExactnessReason {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Anchored => "anchored",
-            Self::Entry => "entry",
-            Self::FallThrough => "fall_through",
-            Self::OnePredecessor => "one_predecessor",
-            Self::Likely(reason) => reason.name(),
-            Self::Approximate(reason) => reason.name(),
-            Self::SeveralPredecessors { .. } => "several_predecessors",
-            Self::SeveralCopies { .. } => "several_copies",
-            Self::SeveralRecords { .. } => "several_records",
             Self::AndSeveralRecords { reason, .. } => reason.name(),
-            Self::FoldedMarkers => "folded_markers",
-            Self::FoldedFunctions { .. } => "folded_functions",
-            Self::FoldedFunctionsMayDiffer { .. } => "folded_functions_may_differ",
-            Self::SeveralNames { .. } => "several_names",
-            Self::FoldingUnknown(unknown) => unknown.name(),
-            Self::FunctionEnds => "function_ends",
-            Self::NamedFunctionEnds { .. } => "named_function_ends",
-            Self::SectionEnds => "section_ends",
-            Self::Undecoded { .. } => "undecoded",
-            Self::InsideInstruction => "inside_instruction",
-            Self::IndirectJump { .. } => "indirect_jump",
-            Self::NoPredecessor => "no_predecessor",
-            Self::AnotherFunction => "another_function",
-            Self::LandingPadsUnknown { .. } => "landing_pads_unknown",
-            Self::PatchesUnknown(unknown) => unknown.name(),
-            Self::ReplacedInstructions => "replaced_instructions",
-            Self::NoFunction => "no_function",
-            Self::BetweenFunctions { .. } => "between_functions",
-            Self::SymbolWithoutSize => "symbol_without_size",
-            Self::PartOfUnknown => "part_of_unknown",
-            Self::NoDebugInfo => "no_debug_info",
-            Self::DebugInfo { .. } => "debug_info",
-            Self::NoCode => "no_code",
-            Self::TooMuchCode => "too_much_code",
-            Self::CodeNotInFile => "code_not_in_file",
+            _ => self.into(),
         }
     }
 }
 
 /// Why the place of a ghost is likely, and not exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "likely_")]
 #[non_exhaustive]
 pub enum LikelyReason {
     /// It has a label, which the optimiser may have moved; and code that it copied has one label.
@@ -259,19 +223,13 @@ impl LikelyReason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Label => "likely_label",
-            Self::LinkTime => "likely_link_time",
-            Self::Inlined => "likely_inlined",
-            Self::RemovableCode => "likely_removable_code",
-            Self::MissingCopies { .. } => "likely_missing_copies",
-            Self::Statement => "likely_statement",
-        }
+        self.into()
     }
 }
 
 /// Why the hits at the place of a ghost are not its passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "approximate_")]
 #[non_exhaustive]
 pub enum ApproximateReason {
     /// The line that follows the ghost has code in several places of the function: they may be copies
@@ -328,22 +286,7 @@ impl ApproximateReason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::RepeatedLine { .. } => "approximate_repeated_line",
-            Self::RepeatedStatement { .. } => "approximate_repeated_statement",
-            Self::MissingCopies { .. } => "approximate_missing_copies",
-            Self::StraightCode => "approximate_straight_code",
-            Self::MovedCode => "approximate_moved_code",
-            Self::SeveralWays => "approximate_several_ways",
-            Self::SeveralEntries { .. } => "approximate_several_entries",
-            Self::SeveralExits { .. } => "approximate_several_exits",
-            Self::Loop => "approximate_loop",
-            Self::NothingFollows => "approximate_nothing_follows",
-            Self::SharedExit => "approximate_shared_exit",
-            Self::InsideStatement => "approximate_inside_statement",
-            Self::EarlierBranch => "approximate_earlier_branch",
-            Self::SharedInlined => "approximate_shared_inlined",
-        }
+        self.into()
     }
 }
 
@@ -357,7 +300,8 @@ pub struct FunctionNames {
 }
 
 /// Why it is not known whether the linker folded a function with another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "folding_unknown_")]
 #[non_exhaustive]
 pub enum FoldingUnknown {
     /// A function of the same size was dropped, and this linker keeps no symbol of a folded
@@ -373,16 +317,13 @@ impl FoldingUnknown {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::SameSizeDropped => "folding_unknown_same_size_dropped",
-            Self::NoSymbol => "folding_unknown_no_symbol",
-            Self::NoLocalSymbols => "folding_unknown_no_local_symbols",
-        }
+        self.into()
     }
 }
 
 /// Why it is not known what a kernel patches in its code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "patches_unknown_")]
 #[non_exhaustive]
 pub enum PatchesUnknown {
     /// The entries of a table have no known size.
@@ -396,6 +337,7 @@ pub enum PatchesUnknown {
         section: &'static str,
     },
     /// What replaces instructions may lead anywhere.
+    #[strum(serialize = "replacement")]
     ReplacementLeadsAnywhere {
         /// The link-time address of the replaced instructions.
         address: u64,
@@ -406,11 +348,7 @@ impl PatchesUnknown {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::EntrySize { .. } => "patches_unknown_entry_size",
-            Self::NotInFile { .. } => "patches_unknown_not_in_file",
-            Self::ReplacementLeadsAnywhere { .. } => "patches_unknown_replacement",
-        }
+        self.into()
     }
 }
 

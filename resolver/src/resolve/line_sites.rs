@@ -40,7 +40,8 @@ pub struct LineSite {
 }
 
 /// Why a line has no site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LineProblem {
     /// No line program names the file.
     NoSuchFile,
@@ -61,14 +62,7 @@ impl LineProblem {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::NoSuchFile => "no_such_file",
-            Self::SeveralFiles(_) => "several_files",
-            Self::NoFunction => "no_function",
-            Self::SeveralFunctions => "several_functions",
-            Self::NothingBelow => "nothing_below",
-            Self::BlockEnds => "block_ends",
-        }
+        self.into()
     }
 }
 

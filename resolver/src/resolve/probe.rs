@@ -1,5 +1,7 @@
 //! What a uprobe at a site does: plain values (`docs/design.md`, "Exactness").
 
+use strum::IntoStaticStr;
+
 pub use crate::code::{BreaksReason, RefusedReason};
 
 /// What a uprobe at a site does.
@@ -27,7 +29,8 @@ impl ProbeVerdict {
 }
 
 /// How the kernel executes the instruction under a uprobe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum ProbeCost {
     /// The kernel does itself what the instruction does: under a microsecond.
@@ -40,15 +43,13 @@ impl ProbeCost {
     /// The word in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Emulated => "emulated",
-            Self::Stepped => "stepped",
-        }
+        self.into()
     }
 }
 
 /// Why a uprobe is refused, or what is wrong with it. `Display` gives a few words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProbeReason {
     /// Since Linux 6.18 the kernel puts a call there, which writes below the stack pointer.
@@ -56,8 +57,10 @@ pub enum ProbeReason {
     /// It fires for each iteration of a repeated instruction.
     FiresEachIteration,
     /// The kernel refuses it.
+    #[strum(transparent)]
     Refused(RefusedReason),
     /// The kernel accepts it, and it breaks the program.
+    #[strum(transparent)]
     Breaks(BreaksReason),
 }
 
@@ -65,11 +68,6 @@ impl ProbeReason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Rewritten => "rewritten",
-            Self::FiresEachIteration => "fires_each_iteration",
-            Self::Refused(reason) => reason.name(),
-            Self::Breaks(reason) => reason.name(),
-        }
+        self.into()
     }
 }

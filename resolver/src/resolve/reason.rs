@@ -10,7 +10,8 @@ use crate::location::{Location, Scattered};
 use super::place::PlaceError;
 
 /// Why an argument is not readable, or not in full.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
     /// Unsupported: the text of the argument is not a place that can be looked up.
@@ -223,57 +224,7 @@ impl Reason {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::NotAPlace(_) => "not_a_place",
-            Self::LinesOnly => "lines_only",
-            Self::NoScope => "no_scope",
-            Self::OtherFunctions => "other_functions",
-            Self::NoVariable { .. } => "no_variable",
-            Self::DeclaredLater { .. } => "declared_later",
-            Self::UnnamedBinding { .. } => "unnamed_binding",
-            Self::NoType { .. } => "no_type",
-            Self::Cast { .. } => "cast",
-            Self::NoSuchPart(_) => "no_such_part",
-            Self::SeveralVariables { .. } => "several_variables",
-            Self::OtherFrame => "other_frame",
-            Self::Unsupported(_) => "unsupported",
-            Self::Scattered(_) => "scattered",
-            Self::BigEndianPart => "big_endian_part",
-            Self::BigEndianPointer => "big_endian_pointer",
-            Self::WidePointer => "wide_pointer",
-            Self::WideOffset => "wide_offset",
-            Self::TooManySteps => "too_many_steps",
-            Self::TooManyPointers { .. } => "too_many_pointers",
-            Self::BeforeVariable => "before_variable",
-            Self::DebugInfo { .. } => "debug_info",
-            Self::EntryValue { .. } => "entry_value",
-            Self::NotDescribedHere { .. } => "not_described_here",
-            Self::NeverDescribed => "never_described",
-            Self::NoAddress => "no_address",
-            Self::OptimizedOut => "optimized_out",
-            Self::PointerOptimizedOut => "pointer_optimized_out",
-            Self::ImplicitPointer => "implicit_pointer",
-            Self::NoPiece => "no_piece",
-            Self::NotInMemory => "not_in_memory",
-            Self::MissingBytes { .. } => "missing_bytes",
-            Self::NoSize => "no_size",
-            Self::Replaced { .. } => "replaced",
-            Self::BeginsHere => "begins_here",
-            Self::Computed => "computed",
-            Self::OverwrittenUnread { .. } => "overwritten_unread",
-            Self::NeverReadAgain => "never_read_again",
-            Self::AssignedLate { .. } => "assigned_late",
-            Self::NotInFrame => "not_in_frame",
-            Self::ParameterInLoop => "parameter_in_loop",
-            Self::OtherConstant { .. } => "other_constant",
-            Self::StepAhead { .. } => "step_ahead",
-            Self::SameInCopy { .. } => "same_in_copy",
-            Self::WrittenInlined => "written_inlined",
-            Self::StoredOver { .. } => "stored_over",
-            Self::CopiedFrom { .. } => "copied_from",
-            Self::NotTracked => "not_tracked",
-            Self::CodeNotFollowed => "code_not_followed",
-        }
+        self.into()
     }
 }
 

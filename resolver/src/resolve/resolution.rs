@@ -6,6 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 use super::site_place::SitePlace;
 use super::words_mistake::WordsMistake;
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
@@ -97,7 +99,8 @@ pub struct DebugSource {
 }
 
 /// Whether a marker is in the image (`docs/design.md`, "Survival").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Survival {
     /// It has at least one site in a function that is in the image.
     Live,
@@ -112,11 +115,7 @@ impl Survival {
     /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Eliminated => "eliminated",
-            Self::Discarded => "discarded",
-        }
+        self.into()
     }
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`); `None` for
@@ -178,7 +177,8 @@ impl Marker {
 }
 
 /// Why a marker has no live site. A reason that is only likely is not given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Absence {
     /// Its function has code on lines before and after the marker's line. The compiler removed the
@@ -227,16 +227,19 @@ pub enum Absence {
         address: Vaddr,
     },
     /// It has no site record, and the line table has no place for it.
+    #[strum(transparent)]
     Unresolved {
         /// Why it has none.
         problem: LineProblem,
     },
     /// It has no site record, and several files of the line table match its file.
+    #[strum(serialize = "several_files")]
     Ambiguous {
         /// The files.
         files: Vec<Arc<str>>,
     },
     /// It is a ghost, and its place is not known.
+    #[strum(transparent)]
     Ghost {
         /// Why not.
         problem: GhostProblem,
@@ -244,7 +247,8 @@ pub enum Absence {
 }
 
 /// Why the place of a ghost is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "ghost_")]
 #[non_exhaustive]
 pub enum GhostProblem {
     /// There is no debug information of its file.
@@ -271,17 +275,7 @@ impl GhostProblem {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::NoDebugInfo => "ghost_no_debug_info",
-            Self::Unreadable => "ghost_unreadable",
-            Self::LinesOnly => "ghost_lines_only",
-            Self::Unsupported => "ghost_unsupported",
-            Self::SharedLine => "ghost_shared_line",
-            Self::CodeOnLine => "ghost_code_on_line",
-            Self::Unoptimized => "ghost_unoptimized",
-            Self::NoStatements => "ghost_no_statements",
-            Self::NoPlace => "ghost_no_place",
-        }
+        self.into()
     }
 }
 
@@ -289,17 +283,7 @@ impl Absence {
     /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::DeadBranch { .. } => "dead_branch",
-            Self::BehindCode { .. } => "behind_code",
-            Self::NoCode { .. } => "no_code",
-            Self::NotCompiled => "not_compiled",
-            Self::Dropped { .. } => "dropped",
-            Self::Folded { .. } => "folded",
-            Self::Unresolved { problem } => problem.name(),
-            Self::Ambiguous { .. } => "several_files",
-            Self::Ghost { problem } => problem.name(),
-        }
+        self.into()
     }
 
     /// The marker's function, or the last function declared before the marker; `None` if neither is
@@ -340,7 +324,8 @@ pub enum DeclaredWords {
 }
 
 /// How a site was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum Origin {
     /// From a site record.
@@ -365,14 +350,7 @@ impl Origin {
     /// The word in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Line => "line",
-            Self::Nearest { .. } => "nearest",
-            Self::Label => "label",
-            Self::Statement => "statement",
-            Self::Block => "block",
-        }
+        self.into()
     }
 }
 
@@ -440,7 +418,8 @@ pub struct Site {
 }
 
 /// Whether an argument can be read at a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 #[non_exhaustive]
 pub enum Verdict {
     /// Readable: in a register, in memory, computed from these, or kept by the program.
@@ -474,31 +453,10 @@ impl Site {
 }
 
 impl Verdict {
-    /// All of them, the best first.
-    pub const ALL: [Self; 8] = [
-        Self::Live,
-        Self::Constant,
-        Self::Partial,
-        Self::Doubtful,
-        Self::Entry,
-        Self::Lost,
-        Self::Absent,
-        Self::Unsupported,
-    ];
-
     /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Constant => "constant",
-            Self::Doubtful => "doubtful",
-            Self::Partial => "partial",
-            Self::Entry => "entry",
-            Self::Lost => "lost",
-            Self::Absent => "absent",
-            Self::Unsupported => "unsupported",
-        }
+        self.into()
     }
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`).

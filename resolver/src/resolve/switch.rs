@@ -28,7 +28,8 @@ pub struct Switch {
 }
 
 /// Why the kernel cannot arm a probe. `Display` gives a few words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum SwitchProblem {
     /// The linker dropped the switch.
@@ -45,11 +46,6 @@ impl SwitchProblem {
     /// The name of the problem, stable over versions (`docs/json.md`).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Dropped => "dropped",
-            Self::NotInFile => "not_in_file",
-            Self::NotWritable => "not_writable",
-            Self::NotAligned => "not_aligned",
-        }
+        self.into()
     }
 }

@@ -8,6 +8,7 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::location::Register;
 use simple_markers_resolver::resolve::Verdict;
 use simple_markers_resolver::types::Names;
+use strum::{EnumString, IntoStaticStr};
 
 /// The most bytes of a text that are read. So the layout of a record cannot overflow.
 pub const MAX_TEXT: u16 = 1024;
@@ -121,7 +122,8 @@ pub enum Unread {
 }
 
 /// What stands in place of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Placeholder {
     /// The argument has no location at the site.
     Lost,
@@ -132,17 +134,10 @@ pub enum Placeholder {
 }
 
 impl Placeholder {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Lost, Self::Doubtful, Self::Unreadable];
-
     /// The word that people and programs read.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Doubtful => "doubtful",
-            Self::Unreadable => "unreadable",
-        }
+        self.into()
     }
 }
 

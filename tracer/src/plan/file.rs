@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::resolve::Exactness;
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -292,10 +291,7 @@ fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, Error> {
     let kind = match json.text("kind")? {
         "no site" => UnwatchedKind::NoSite,
         "other" => UnwatchedKind::Other,
-        word => {
-            let exactness = Exactness::ALL.into_iter().find(|exactness| exactness.as_str() == word);
-            UnwatchedKind::NotExact(exactness.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?)
-        }
+        word => UnwatchedKind::NotExact(word.parse().map_err(|_| Error::new(Fault::Malformed).at("kind"))?),
     };
     Ok(LeftOut {
         image: json.index("image", images)?,

@@ -90,7 +90,7 @@ impl FieldType {
 impl Placeholder {
     /// The member `unread`; `None` if it is missing.
     pub(crate) fn read(json: Object<'_>) -> Result<Option<Self>, Error> {
-        let word = |value: &Json| Self::ALL.into_iter().find(|it| Some(it.as_str()) == value.as_str());
+        let word = |value: &Json| value.as_str()?.parse().ok();
         json.some("unread").map(|_| json.get("unread", word)).transpose()
     }
 }

@@ -141,7 +141,7 @@ fn site(
 ) -> Result<DescribedSite, Error> {
     let argument = |json: Object<'_>| {
         let why = json.maybe_name("why")?.map(|why| why.to_string());
-        let doubt = |value: &Json| Doubt::ALL.into_iter().find(|doubt| Some(doubt.as_str()) == value.as_str());
+        let doubt = |value: &Json| value.as_str()?.parse::<Doubt>().ok();
         let doubt = json.some("doubtful").map(|_| json.get("doubtful", doubt)).transpose()?;
         Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, doubt, why, names: None })
     };

@@ -9,6 +9,8 @@
 //!
 //! The plain events of class `n` have the number `2 n` in the stream, the full ones `2 n + 1`.
 
+use strum::{EnumString, IntoStaticStr};
+
 mod json;
 
 use std::collections::HashSet;
@@ -112,7 +114,8 @@ pub struct DescribedArgument {
 }
 
 /// Which values of an argument may be others than in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Doubt {
     /// All of them. The name of the field ends with `__maybe`.
     Always,
@@ -121,16 +124,10 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Always, Self::Sometimes];
-
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Sometimes => "sometimes",
-        }
+        self.into()
     }
 }
 
