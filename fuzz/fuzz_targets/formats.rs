@@ -3,10 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use simple_markers_events::{Format, KernelNames, Printer, Source};
 use simple_markers_fuzz::part;
-use simple_markers_tracer::ftrace::format::Format;
-use simple_markers_tracer::ftrace::names::{KernelNames, Source};
-use simple_markers_tracer::ftrace::print::Printer;
 
 /// The limit of a text, and what one conversion may add to it.
 const LONGEST: usize = 1 << 18;

@@ -3,9 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use simple_markers_events::{Format, Page, PageFormat};
 use simple_markers_fuzz::part;
-use simple_markers_tracer::ftrace::format::Format;
-use simple_markers_tracer::ftrace::pages::{Page, PageFormat};
 
 const FORMAT: &str = "name: e0
 ID: 1

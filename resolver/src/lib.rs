@@ -64,7 +64,6 @@ pub mod english;
 mod error;
 pub mod export;
 mod image;
-pub mod integer;
 pub mod location;
 mod ranges;
 pub mod rates;
@@ -76,7 +75,7 @@ pub mod types;
 pub mod verdicts;
 
 pub use error::{DwarfProblem, Error, OtherFormat, RelocationProblem};
-pub use simple_markers_record as record;
+pub use simple_markers_record::{self as record, integer};
 
 /// What the fuzz targets call directly. It is not part of the interface.
 #[cfg(feature = "fuzzing")]

@@ -15,7 +15,6 @@ use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
 use simple_markers_resolver::types::Names;
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::ftrace::names;
 use simple_markers_tracer::hit::EventParts;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
@@ -191,7 +190,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// `start` is the time that counts as 0, `names` are those that the texts of the kernel's events use.
-    pub(crate) fn new(start: u64, names: Box<dyn names::Names>, colour: bool) -> Self {
+    pub(crate) fn new(start: u64, names: Box<dyn simple_markers_events::Names>, colour: bool) -> Self {
         Self { start, formats: HashMap::new(), texts: Texts::new(names), colour }
     }
 

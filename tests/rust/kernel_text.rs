@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use serde_json::Value as Json;
+use simple_markers_events::{PrintError, Printer};
 use simple_markers_tests::fixture;
 use simple_markers_tests::kernel_text::{Instance, Printers, workload};
 use simple_markers_tests::tools::{ended, find, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch_with_tracefs};
-use simple_markers_tracer::ftrace::print::{PrintError, Printer};
 use simple_markers_tracer::sys::KernelEvents;
 
 /// The functions of the kernel that build a text step by step. Their formats are not interpreted.

@@ -9,7 +9,6 @@
 
 pub mod aggregate;
 pub mod bpf;
-pub mod btf;
 mod bytes;
 pub mod ctf;
 pub mod elf;

@@ -29,6 +29,7 @@ pub mod declaration;
 mod error;
 pub mod ghost;
 pub mod identifier;
+pub mod integer;
 pub mod names;
 pub mod operand;
 pub mod placeholders;

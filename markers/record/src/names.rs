@@ -14,7 +14,8 @@
 
 mod constant;
 
-use core::fmt;
+use alloc::string::String;
+use core::fmt::{self, Write as _};
 use core::ops::Range;
 
 use crate::specifier::Specifier;
@@ -210,6 +211,27 @@ fn read<'a>(inner: &'a [u8], part: &Range<usize>) -> Result<(Word<'a>, Option<bo
         false => Some(constant(value).ok_or(MistakeKind::NotConstant)?),
     };
     Ok((Word { name, value }, separates))
+}
+
+/// Appends the names of the bits that are set, as the kernel's `__print_flags` does: each mask whose
+/// bits are all left, in their order, and the rest in hexadecimal (`trace_print_flags_seq`).
+pub fn write_flags<'n>(value: u64, delimiter: &str, masks: impl IntoIterator<Item = (u64, &'n str)>, out: &mut String) {
+    let mut left = value;
+    let mut separator = "";
+    for (mask, name) in masks {
+        if left == 0 {
+            break;
+        }
+        if left & mask == mask {
+            left &= !mask;
+            out.push_str(separator);
+            out.push_str(name);
+            separator = delimiter;
+        }
+    }
+    if left != 0 {
+        let _ = write!(out, "{separator}{left:#x}");
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
 pub use limits::Limits;
-pub use names::{Names, write_flags};
+pub use names::Names;
 pub use object::{Object, ReadContext};
 pub use printf::printf;
 pub use render::{Rendered, render};

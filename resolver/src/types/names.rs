@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use simple_markers_record::names::{Words, is_in_name};
+use simple_markers_record::names::{Words, is_in_name, write_flags};
 
 use super::{Language, Shape, Type};
 use crate::text;
@@ -89,27 +89,6 @@ fn all_bits(size: u8) -> u64 {
 #[must_use]
 pub(super) fn are_flags(enumerators: &[(Arc<str>, i128)]) -> bool {
     enumerators.iter().all(|(_, known)| *known >= 0 && known.count_ones() <= 1)
-}
-
-/// Appends the names of the bits that are set, as the kernel's `__print_flags` does: each mask whose
-/// bits are all left, in their order, and the rest in hexadecimal (`trace_print_flags_seq`).
-pub fn write_flags<'n>(value: u64, delimiter: &str, masks: impl IntoIterator<Item = (u64, &'n str)>, out: &mut String) {
-    let mut left = value;
-    let mut separator = "";
-    for (mask, name) in masks {
-        if left == 0 {
-            break;
-        }
-        if left & mask == mask {
-            left &= !mask;
-            out.push_str(separator);
-            out.push_str(name);
-            separator = delimiter;
-        }
-    }
-    if left != 0 {
-        let _ = write!(out, "{separator}{left:#x}");
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use simple_markers_record::names::write_flags;
+
 use super::float::Float;
-use super::names::{are_flags, write_flags};
+use super::names::are_flags;
 use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::wrappers::{self, pointee, short_name, transparent};
 use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};

@@ -3,11 +3,10 @@
 use std::io::{self, BufWriter, Write as _};
 
 use serde_json::{Value as Json, json};
+use simple_markers_events::{Field, Format, PrintError, Printer};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::report::list::{self, Event, NO_FUNCTION};
 use simple_markers_resolver::select::{Field as Name, Fields, Selection, Unmatched};
-use simple_markers_tracer::ftrace::format::{Field, Format};
-use simple_markers_tracer::ftrace::print::{PrintError, Printer};
 use simple_markers_tracer::sys::{EventName, KernelEvents};
 
 use crate::console::{Console, Status};

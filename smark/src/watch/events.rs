@@ -1,8 +1,8 @@
 //! `-e GLOB`: the events of the kernel that are watched beside markers.
 
+use simple_markers_events::{Names, NoNames};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::ftrace::names::{Names, NoNames};
 use simple_markers_tracer::plan::KernelEvent;
 use simple_markers_tracer::sys::KernelEvents;
 

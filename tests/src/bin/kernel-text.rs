@@ -4,8 +4,8 @@
 use std::process::Command;
 use std::time::Instant;
 
+use simple_markers_events::Printer;
 use simple_markers_tests::kernel_text::{Instance, Printers, trace_cmd, workload};
-use simple_markers_tracer::ftrace::print::Printer;
 use simple_markers_tracer::sys::KernelEvents;
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Compares the text that the kernel prints for its events with what `tracer::ftrace::print` makes of
+//! Compares the text that the kernel prints for its events with what `simple_markers_events` makes of
 //! the same records.
 
 mod instance;
@@ -8,10 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 
-use simple_markers_tracer::ftrace::format::Format;
-use simple_markers_tracer::ftrace::names::KernelNames;
-use simple_markers_tracer::ftrace::pages::{Page, PageFormat};
-use simple_markers_tracer::ftrace::print::Printer;
+use simple_markers_events::{Format, KernelNames, Page, PageFormat, Printer};
 use simple_markers_tracer::sys::KernelEvents;
 
 pub use instance::Instance;

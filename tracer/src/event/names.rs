@@ -6,10 +6,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
+use simple_markers_events::{Integer, Names, Symbol, TypeSize};
 
-use crate::ftrace::names::{Names, TypeSize};
-use crate::ftrace::print::Integer;
-use crate::ftrace::symbols::Symbol;
 use crate::json::{Error, Fault, Object, hexadecimal};
 
 /// The most names of each kind that are kept.

@@ -3,14 +3,11 @@ use std::cell::RefCell;
 use super::*;
 use crate::Hit;
 use crate::ctf::{Description, Events, Writer, metadata::metadata};
-use crate::ftrace::format::Format;
-use crate::ftrace::names::Names;
-use crate::ftrace::names::{NoNames, TypeSize};
-use crate::ftrace::symbols::Symbol;
 use crate::hit::EventParts;
 use crate::plan::{FieldPlace, Reading};
 use crate::record::{FIELDS, Record, SITE};
 use crate::value::Value;
+use simple_markers_events::{Format, Names, NoNames, Symbol, TypeSize};
 use simple_markers_resolver::export::fetch::NumberKind::{Pointer, Signed, Unsigned};
 
 const TEXT: &str = "\
@@ -172,7 +169,7 @@ impl Names for One {
     }
 
     fn type_of(&self, name: &str) -> Option<TypeSize> {
-        let integer = crate::ftrace::print::Integer::new(4, true);
+        let integer = simple_markers_events::Integer::new(4, true);
         (name == "some_t").then_some(TypeSize { size: 4, integer })
     }
 

@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use simple_markers_events::{Names, Printer};
 use simple_markers_resolver::text::from_bytes;
 
 use super::names::{Known, Noting};
-use crate::ftrace::names::Names;
-use crate::ftrace::print::Printer;
 use crate::hit::EventParts;
 use crate::text::{json_value, word};
 use crate::value::{Missing, Value};

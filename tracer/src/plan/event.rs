@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use simple_markers_events::{Choices, Field, Format, Integer, Names, Printer};
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::argument::Reading;
 use super::input::{FieldPlace, Input};
-use crate::ftrace::format::{Field, Format};
-use crate::ftrace::names::Names;
-use crate::ftrace::print::people::Choices;
-use crate::ftrace::print::{Integer, Printer};
 use crate::json::{Error, Object};
 use crate::record::Layout;
 

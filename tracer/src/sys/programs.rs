@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::{OwnedFd, RawFd};
 
+use simple_markers_events::btf::Btf;
 use simple_markers_resolver::address::Vaddr;
 
 use super::bpf::{self, Kind, MapType};
@@ -20,7 +21,6 @@ use crate::bpf::count::count;
 use crate::bpf::program::Section;
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
-use crate::btf::Btf;
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;

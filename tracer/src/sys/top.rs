@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
+use simple_markers_events::btf::{self, Btf};
+
 use super::bpf::{self, Kind, MapType};
 use super::clock::{boot_time, now, update_cpu_clock};
 use super::error::{Error, Step};
@@ -13,7 +15,6 @@ use crate::bpf::top::{
     CLOCK_AHEAD, END, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED, Visit, switched, visited,
 };
 use crate::bpf::{Code, Map, TooLong};
-use crate::btf::{self, Btf};
 use crate::top::accounts::Accounts;
 use crate::top::entry::{Entry, KEY_SIZE, VALUE_SIZE};
 use crate::top::table::Table;

@@ -9,6 +9,7 @@
 //!
 //! The plain events of class `n` have the number `2 n` in the stream, the full ones `2 n + 1`.
 
+use simple_markers_events::Choices;
 use strum::{EnumString, IntoStaticStr};
 
 mod json;
@@ -22,7 +23,6 @@ use simple_markers_resolver::types::Names;
 
 use super::identifier::identifier;
 use crate::event::Known;
-use crate::ftrace::print::people::Choices;
 use crate::plan::{KernelEvent, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
 pub use crate::plan::FieldType;

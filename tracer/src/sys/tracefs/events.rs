@@ -6,12 +6,12 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
 
+use simple_markers_events::{Field, Format};
 use simple_markers_resolver::export::uprobe;
 
 use super::super::error::{Error, Step};
 use super::files::Root;
 use crate::ftrace::fetch::{Fetches, Shape, register_name, window_name};
-use crate::ftrace::format::{Field, Format};
 use crate::ftrace::probes::{NAME, SITE, definition};
 use crate::plan::Plan;
 

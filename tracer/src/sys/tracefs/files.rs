@@ -6,8 +6,9 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use simple_markers_events::PageFormat;
+
 use super::super::error::{Error, Step};
-use crate::ftrace::pages::PageFormat;
 
 /// Where tracefs is mounted.
 #[derive(Clone, Debug)]

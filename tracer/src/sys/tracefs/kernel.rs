@@ -5,13 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 
 use flate2::read::GzDecoder;
+use simple_markers_events::{Format, HZ, KernelNames, PageFormat, Source};
 
 use super::super::error::{Error, Step};
 use super::files::Root;
-use crate::ftrace::format::Format;
-use crate::ftrace::names::{KernelNames, Source};
-use crate::ftrace::pages::PageFormat;
-use crate::ftrace::print::HZ;
 
 /// The file with the names of the events.
 const AVAILABLE: &str = "available_events";

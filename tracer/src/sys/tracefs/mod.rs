@@ -13,6 +13,7 @@ mod notices;
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 
+use simple_markers_events::{Field, Format, Page, PageFormat};
 use simple_markers_resolver::address::Vaddr;
 
 use super::clock::now;
@@ -22,9 +23,7 @@ use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Counted, Passage, Replay, Tallies};
 use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
-use crate::ftrace::format::{Field, Format};
 use crate::ftrace::machine::{self, Copied, Header};
-use crate::ftrace::pages::{Page, PageFormat};
 use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
 use crate::hit::Hit;

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use simple_markers_events::{Field, Page, PageFormat};
+
 use super::files::{Instance, Root};
-use crate::ftrace::format::Field;
-use crate::ftrace::pages::{Page, PageFormat};
 use crate::sys::error::Error;
 
 /// The kernel tells before the file is mapped. So much later it is, in practice.

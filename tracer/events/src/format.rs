@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use simple_markers_resolver::integer;
+use simple_markers_record::integer;
 
 use super::print::Integer;
 

@@ -5,8 +5,8 @@ use super::error::PrintError;
 use super::integer::{Integer, Named, is_word_of_type, known};
 use super::node::{Binary, Node, Place, Unary};
 use super::token::{Token, tokens};
-use crate::ftrace::format::{Field, Format};
-use crate::ftrace::names::Names;
+use crate::format::{Field, Format};
+use crate::names::Names;
 
 /// Reads one `print fmt`.
 pub(super) struct Parser<'a> {

@@ -1,7 +1,7 @@
 //! A compiled expression, and its value for a record.
 
 use super::integer::Integer;
-use crate::ftrace::names::Names;
+use crate::names::Names;
 
 /// An expression. A number is always extended to 8 bytes as its type says.
 #[derive(Clone, Debug)]

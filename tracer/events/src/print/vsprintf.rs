@@ -143,7 +143,7 @@ fn number(text: &str) -> Option<(Number, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ftrace::print::layout::{Layout, write_number};
+    use crate::print::layout::{Layout, write_number};
 
     /// What the format makes of one number.
     fn printed(format: &str, bits: u64) -> String {

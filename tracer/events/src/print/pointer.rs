@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::integer::Integer;
 use super::layout::{Layout, WIDEST, lay_out, write_number};
 use super::node::{Fault, Node, Scope};
-use crate::ftrace::symbols::Symbol;
+use crate::symbols::Symbol;
 
 /// What is printed for a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

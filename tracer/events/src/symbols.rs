@@ -20,7 +20,7 @@ pub struct Symbol<'a> {
 
 /// The symbols in the text of `/proc/kallsyms`.
 #[derive(Clone, Debug, Default)]
-pub struct Symbols {
+pub(crate) struct Symbols {
     text: String,
     /// Sorted by the address. Of several with one address, the first one of the text is the first.
     entries: Vec<Entry>,
@@ -43,7 +43,7 @@ const DATA: &str = "init_task";
 impl Symbols {
     /// Reads the text. Without the right to see addresses they are all 0, and there are no symbols.
     #[must_use]
-    pub fn parse(text: String) -> Self {
+    pub(crate) fn parse(text: String) -> Self {
         let mut entries = Vec::new();
         let mut bounds = [None; 4];
         let mut has_data = false;
@@ -74,7 +74,7 @@ impl Symbols {
 
     /// The symbol that contains an address. `None` if there is none.
     #[must_use]
-    pub fn get(&self, address: u64) -> Option<Symbol<'_>> {
+    pub(crate) fn get(&self, address: u64) -> Option<Symbol<'_>> {
         let after = self.entries.partition_point(|entry| entry.address <= address);
         let nearest = self.entries.get(after.checked_sub(1)?)?;
         let first = self.entries.partition_point(|entry| entry.address < nearest.address);
@@ -121,7 +121,7 @@ fn slice(text: &str, range: (u32, u32)) -> &str {
 
 /// The texts in `printk_formats` by their addresses.
 #[must_use]
-pub fn texts(printk_formats: &str) -> HashMap<u64, String> {
+pub(crate) fn texts(printk_formats: &str) -> HashMap<u64, String> {
     let lines = printk_formats.lines().filter_map(|line| {
         let (address, text) = line.split_once(" : ")?;
         let address = u64::from_str_radix(address.trim().strip_prefix("0x")?, 16).ok()?;

@@ -3,8 +3,8 @@
 use super::error::PrintError;
 use super::integer::{Integer, Named};
 use super::node::{Binary, Node, Place, Scope, Unary};
-use crate::ftrace::format::Field;
-use crate::ftrace::names::{Names, NoNames};
+use crate::format::Field;
+use crate::names::{Names, NoNames};
 
 /// An expression and its type.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Why the texts of an event cannot be printed.
 
-/// Why the texts of an event cannot be printed. Offsets are in bytes in [`Format::print`](crate::ftrace::format::Format::print).
+/// Why the texts of an event cannot be printed. Offsets are in bytes in [`Format::print`](crate::format::Format::print).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {

@@ -5,7 +5,7 @@ use super::error::PrintError;
 use super::integer::Integer;
 use super::node::{Binary, Dump, Made, Node, Place};
 use super::parse::Parser;
-use crate::ftrace::format::Field;
+use crate::format::Field;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use simple_markers_resolver::types::write_flags;
+use simple_markers_record::names::write_flags;
 
 use super::integer::Integer;
 use super::node::{Dump, Fault, Made, Node, Scope};

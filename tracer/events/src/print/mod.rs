@@ -11,7 +11,7 @@ mod integer;
 mod layout;
 mod node;
 mod parse;
-pub mod people;
+mod people;
 mod pointer;
 mod syscall;
 #[cfg(test)]
@@ -28,6 +28,7 @@ pub use integer::Integer;
 use layout::{Layout, lay_out, write_number};
 use node::{Fault, Node, Scope};
 use parse::Parser;
+pub use people::Choices;
 use syscall::Syscall;
 use vsprintf::{Conversion, Kind, Number, Piece, pieces};
 

@@ -1,6 +1,6 @@
 //! C's integers on 64-bit Linux, and the names of types.
 
-use simple_markers_resolver::integer;
+use simple_markers_record::integer;
 
 /// An integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::people::Choices;
 use super::*;
-use crate::ftrace::names::{NoNames, TypeSize};
-use crate::ftrace::symbols::Symbol;
+use crate::names::{NoNames, TypeSize};
+use crate::symbols::Symbol;
 
 /// The names that the formats here use.
 struct Known;

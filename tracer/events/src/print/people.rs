@@ -3,7 +3,7 @@
 
 use super::node::{Binary, Made, Node};
 use super::{Form, Kind, Needs, Part, Printer};
-use crate::ftrace::format::{Field, Format};
+use crate::format::{Field, Format};
 
 /// The names of the values of a field, from `__print_symbolic` or `__print_flags`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::integer::Integer;
-use crate::ftrace::format::Format;
+use crate::format::Format;
 
 /// The event of the start or the end of a system call.
 #[derive(Clone, Debug)]
