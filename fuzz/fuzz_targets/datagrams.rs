@@ -8,9 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::byte;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::top::datagram::writer::Writer;
-use simple_markers_tracer::top::datagram::{LINES, SIZE};
-use simple_markers_tracer::top::reassembly::{Received, Receiver, SENDERS};
+use simple_markers_top::{LINES, Received, Receiver, SENDERS, SIZE, Writer};
 
 fuzz_target!(|input: &[u8]| {
     let mut receiver = Receiver::default();

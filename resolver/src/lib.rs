@@ -64,6 +64,7 @@ pub mod english;
 mod error;
 pub mod export;
 mod image;
+pub mod json;
 pub mod location;
 mod ranges;
 pub mod rates;

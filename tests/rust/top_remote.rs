@@ -12,8 +12,7 @@ use nix::unistd::Pid;
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{find, run, skipped};
-use simple_markers_tracer::top::datagram::writer::Writer;
-use simple_markers_tracer::top::table::{Process, Table, Thread, Usage};
+use simple_markers_top::{Process, Table, Thread, Usage, Writer};
 
 const SECOND: u64 = 1_000_000_000;
 

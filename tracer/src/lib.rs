@@ -17,7 +17,6 @@ pub mod filter;
 pub mod ftrace;
 pub mod histogram;
 pub mod hit;
-pub mod json;
 pub mod order;
 pub mod perfetto;
 pub mod plan;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::bail;
+use simple_markers_top::Table;
 use simple_markers_tracer::aggregate::{Tally, process_of};
 use simple_markers_tracer::sys::Mode;
-use simple_markers_tracer::top::table::Table;
 
 use crate::console::Console;
 use crate::watch::{RING, Watch, Watching};

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::net::sockopt;
+use simple_markers_top::{Received, Receiver, Refusal, SIZE};
 use simple_markers_tracer::sys::{now, signals};
-use simple_markers_tracer::top::datagram::{Refusal, SIZE};
-use simple_markers_tracer::top::reassembly::{Received, Receiver};
 
 use super::address::Address;
 use crate::console::Console;

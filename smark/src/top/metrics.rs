@@ -10,8 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, NoLabel
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::top::metrics::{Metrics, Name, Totals};
-use simple_markers_tracer::top::table::Table;
+use simple_markers_top::{Metrics, Name, Table, Totals};
 
 use super::address::Address;
 use super::http::{self, Form, Page};
@@ -178,7 +177,7 @@ fn in_seconds(ns: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use simple_markers_tracer::top::table::{Process, Usage};
+    use simple_markers_top::{Process, Usage};
 
     use super::*;
 

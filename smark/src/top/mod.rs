@@ -21,10 +21,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use simple_markers_top::Table;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
-use simple_markers_tracer::top::table::Table;
 
 use self::address::Address;
 use self::hits::Hits;

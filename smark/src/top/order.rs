@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use clap::ValueEnum;
-use simple_markers_tracer::top::table::{Table, Usage};
+use simple_markers_top::{Table, Usage};
 
 /// What the rows are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

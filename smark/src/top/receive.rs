@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use simple_markers_top::{Key, Received, Receiver, Sender, Tally};
 use simple_markers_tracer::sys::{now, signals};
-use simple_markers_tracer::top::reassembly::{Key, Received, Receiver, Sender, Tally};
 
 use super::listen::Listener;
 use super::metrics::Server;

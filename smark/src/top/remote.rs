@@ -1,7 +1,7 @@
 //! The options of `smark top` for other machines, and what they open.
 
 use clap::Args;
-use simple_markers_tracer::top::table::Table;
+use simple_markers_top::Table;
 
 use super::address::Address;
 use super::metrics::Server;

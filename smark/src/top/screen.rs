@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use simple_markers_tracer::top::table::Table;
+use simple_markers_top::Table;
 
 use super::keys::{HELP, Key};
 use super::order::Sort;
@@ -168,7 +168,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use simple_markers_tracer::top::table::{Process, Usage};
+    use simple_markers_top::{Process, Usage};
 
     use super::*;
 

@@ -7,8 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use anyhow::Context as _;
 use simple_markers_resolver::text::from_bytes;
-use simple_markers_tracer::top::datagram::writer::Writer;
-use simple_markers_tracer::top::table::Table;
+use simple_markers_top::{Table, Writer};
 
 use super::address::Address;
 use crate::console::Console;
@@ -110,7 +109,7 @@ fn host() -> String {
 
 #[cfg(test)]
 mod tests {
-    use simple_markers_tracer::top::reassembly::{Receiver, Tally};
+    use simple_markers_top::{Receiver, Tally};
 
     use super::*;
 

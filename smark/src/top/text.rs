@@ -1,7 +1,7 @@
 //! A table as text.
 
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::top::table::{Table, Usage};
+use simple_markers_top::{Table, Usage};
 
 use crate::units::{clock, duration};
 

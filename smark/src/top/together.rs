@@ -1,7 +1,6 @@
 //! The processes of several machines in one table.
 
-use simple_markers_tracer::top::reassembly::Received;
-use simple_markers_tracer::top::table::{Process, Table};
+use simple_markers_top::{Process, Received, Table};
 
 use super::receive::Options;
 use super::text;

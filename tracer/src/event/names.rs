@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_events::{Integer, Names, Symbol, TypeSize};
-
-use crate::json::{Error, Fault, Object, hexadecimal};
+use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
 
 /// The most names of each kind that are kept.
 const MOST: usize = 1 << 16;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use simple_markers_events::{Choices, Field, Format, Integer, Names, Printer};
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::json::{Error, Object};
 
 use super::argument::Reading;
 use super::input::{FieldPlace, Input};
-use crate::json::{Error, Object};
 use crate::record::Layout;
 
 /// A tracepoint of the kernel.

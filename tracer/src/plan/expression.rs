@@ -16,10 +16,10 @@
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::json::{Error, Fault, hexadecimal};
 use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
 
 use super::{MAX_DEPTH, MAX_NODES};
-use crate::json::{Error, Fault, hexadecimal};
 
 const UNARY: [(Unary, &str); 3] = [(Unary::Abs, "abs"), (Unary::Neg, "neg"), (Unary::Not, "not")];
 

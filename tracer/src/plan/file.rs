@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
     Aggregate, DoubtfulSource, FieldType, Input, LeftOut, MAX_TEXT, MAX_WORDS, Placeholder, Plan, PlannedArgument,
     PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
 };
-use crate::json::{Error, Fault, Object, hexadecimal};
 
 /// The latest version of plan files. Version 2 has switches, and version 3 doubtful values. A reader
 /// refuses later versions: without the switch it would wait for a probe that is asleep, and without

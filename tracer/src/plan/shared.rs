@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::json::{Error, Fault, Object};
 
 use super::{ImageFile, KernelEvent, Placeholder, PlannedImage, PlannedMarker, Reading};
-use crate::json::{Error, Fault, Object};
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

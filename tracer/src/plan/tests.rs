@@ -5,11 +5,11 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::english;
 use simple_markers_resolver::export::fetch::NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
+use simple_markers_resolver::json::{Error, Fault};
 use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
 use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
-use crate::json::{Error, Fault};
 
 fn expr(node: Node) -> Expr {
     Expr::new(node).expect("it is small")

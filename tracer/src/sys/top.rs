@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 use simple_markers_events::btf::{self, Btf};
+use simple_markers_top::Table;
 
 use super::bpf::{self, Kind, MapType};
 use super::clock::{boot_time, now, update_cpu_clock};
@@ -17,7 +18,6 @@ use crate::bpf::top::{
 use crate::bpf::{Code, Map, TooLong};
 use crate::top::accounts::Accounts;
 use crate::top::entry::{Entry, KEY_SIZE, VALUE_SIZE};
-use crate::top::table::Table;
 
 /// Which threads are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use simple_markers_top::{Process, Table, Thread, Usage};
+
 use super::entry::Entry;
-use super::table::{Process, Table, Thread, Usage};
 
 /// A thread: the address of its `task_struct`, and when it started.
 type ThreadKey = (u64, u64);

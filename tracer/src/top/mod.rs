@@ -1,8 +1,4 @@
-//! CPU time of processes and threads, as plain data.
+//! CPU time of processes and threads: what the kernel keeps of each, and the differences.
 
 pub mod accounts;
-pub mod datagram;
 pub mod entry;
-pub mod metrics;
-pub mod reassembly;
-pub mod table;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     FieldType, MAX_CLASSES, VERSION,
 };
 use crate::event::Known;
-use crate::json::{Error, Fault, Object, hexadecimal};
 use crate::plan::{Placeholder, PlannedImage, PlannedMarker};
 
 /// The version of a description without doubtful values, which earlier readers know.

@@ -9,17 +9,16 @@
 //!
 //! The plain events of class `n` have the number `2 n` in the stream, the full ones `2 n + 1`.
 
-use simple_markers_events::Choices;
-use strum::{EnumString, IntoStaticStr};
-
 mod json;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use simple_markers_events::Choices;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::types::Names;
+use strum::{EnumString, IntoStaticStr};
 
 use super::identifier::identifier;
 use crate::event::Known;
@@ -71,7 +70,7 @@ pub enum DescriptionError {
     Version(u64),
     /// A member is missing, or its value cannot be.
     #[error(transparent)]
-    Member(#[from] crate::json::Error),
+    Member(#[from] simple_markers_resolver::json::Error),
 }
 
 /// A site.

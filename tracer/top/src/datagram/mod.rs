@@ -2,20 +2,20 @@
 //!
 //! A datagram is lines of JSON. The first one says who sent it and where it belongs, each other one
 //! is a process or a thread, so each datagram can be read without the others.
-//! `crate::top::reassembly` puts them together.
+//! `crate::reassembly` puts them together.
 
 mod reader;
 #[cfg(test)]
 mod tests;
-pub mod writer;
+pub(crate) mod writer;
 
 use serde_json::{Value as Json, json};
+use simple_markers_resolver::json;
 
 use super::table::{Process, Thread, Usage};
-use crate::json;
 
 /// The version of the format.
-pub const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// The most bytes of a datagram. With the headers of UDP and IPv6, it fits a packet of Ethernet.
 pub const SIZE: usize = 1400;
@@ -24,7 +24,7 @@ pub const SIZE: usize = 1400;
 pub const LINES: usize = 4096;
 
 /// The most bytes of a name, in UTF-8. Linux has 15 for a thread and 64 for a host.
-pub const NAME: usize = 64;
+pub(crate) const NAME: usize = 64;
 
 /// The longest interval, in ns: a day.
 const INTERVAL: u64 = 86_400_000_000_000;
@@ -45,20 +45,20 @@ fn most_cpu(interval: u64) -> u64 {
 
 /// A datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
+pub(crate) struct Datagram {
     /// A random number of the run that sent it.
-    pub sender: u64,
+    pub(crate) sender: u64,
     /// The name of its machine.
-    pub host: String,
+    pub(crate) host: String,
     /// How many datagrams the run sent before.
-    pub sequence: u64,
+    pub(crate) sequence: u64,
     /// What it says.
-    pub content: Content,
+    pub(crate) content: Content,
 }
 
 /// What a datagram says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// A part of an interval.
     Part(Part),
     /// The run has ended.
@@ -67,33 +67,33 @@ pub enum Content {
 
 /// A part of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// The interval.
-    pub interval: Interval,
+    pub(crate) interval: Interval,
     /// Which part this is, from 0.
-    pub part: usize,
+    pub(crate) part: usize,
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
 }
 
 /// An interval, as every datagram about it has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub(crate) struct Interval {
     /// How many intervals the run had before.
-    pub number: u64,
+    pub(crate) number: u64,
     /// How many parts there are, at least one.
-    pub parts: usize,
+    pub(crate) parts: usize,
     /// When it ended, in ns, by the sender's clock.
-    pub time: u64,
+    pub(crate) time: u64,
     /// How long it was, in ns.
-    pub length: u64,
+    pub(crate) length: u64,
     /// How often a thread that was not counted left a CPU.
-    pub uncounted: u64,
+    pub(crate) uncounted: u64,
 }
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub(crate) enum Line {
     /// A process, without its threads.
     Process(Process),
     /// A thread of the process with this number.

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use crate::top::datagram::Others;
-use crate::top::table::Table;
+use crate::datagram::Others;
+use crate::table::Table;
 
 /// Which sender a datagram is from: a run on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

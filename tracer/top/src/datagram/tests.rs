@@ -1,11 +1,11 @@
 use std::iter;
 
 use serde_json::{Value as Json, json};
+use simple_markers_resolver::json::Fault;
 
 use super::writer::Writer;
 use super::*;
-use crate::json::Fault;
-use crate::top::table::{Table, Thread};
+use crate::table::{Table, Thread};
 
 const SECOND: u64 = 1_000_000_000;
 

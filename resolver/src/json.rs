@@ -39,18 +39,22 @@ pub enum Fault {
 }
 
 impl Error {
-    pub(crate) fn new(what: Fault) -> Self {
+    /// An error in the whole value.
+    #[must_use]
+    pub fn new(what: Fault) -> Self {
         Self { steps: Vec::new(), what }
     }
 
     /// The error as one of a member.
-    pub(crate) fn at(mut self, name: &'static str) -> Self {
+    #[must_use]
+    pub fn at(mut self, name: &'static str) -> Self {
         self.steps.push(Step::Member(name));
         self
     }
 
     /// The error as one of an item of an array.
-    pub(crate) fn item(mut self, index: usize) -> Self {
+    #[must_use]
+    pub fn item(mut self, index: usize) -> Self {
         self.steps.push(Step::Item(index));
         self
     }
@@ -91,54 +95,96 @@ impl std::error::Error for Error {}
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Object<'a>(&'a Map<String, Json>);
+pub struct Object<'a>(&'a Map<String, Json>);
 
 impl<'a> Object<'a> {
-    pub(crate) fn of(json: &'a Json) -> Result<Self, Error> {
+    /// The object.
+    ///
+    /// # Errors
+    ///
+    /// The value is another one.
+    pub fn of(json: &'a Json) -> Result<Self, Error> {
         json.as_object().map(Self).ok_or(Error::new(Fault::Malformed))
     }
 
-    /// A member that is not null.
-    pub(crate) fn some(self, name: &str) -> Option<&'a Json> {
+    /// A member; `None` if it is missing or null.
+    #[must_use]
+    pub fn some(self, name: &str) -> Option<&'a Json> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, Error> {
+    /// A member that `read` accepts.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, null, or `read` gives `None`.
+    pub fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, Error> {
         self.some(name).and_then(read).ok_or_else(|| Error::new(Fault::Malformed).at(name))
     }
 
-    pub(crate) fn text(self, name: &'static str) -> Result<&'a str, Error> {
+    /// A text.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or no text.
+    pub fn text(self, name: &'static str) -> Result<&'a str, Error> {
         self.get(name, Json::as_str)
     }
 
-    pub(crate) fn name(self, name: &'static str) -> Result<Arc<str>, Error> {
+    /// A text that is shared.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or no text.
+    pub fn name(self, name: &'static str) -> Result<Arc<str>, Error> {
         self.text(name).map(Arc::from)
     }
 
     /// A text that may be missing.
-    pub(crate) fn maybe_name(self, name: &'static str) -> Result<Option<Arc<str>>, Error> {
+    ///
+    /// # Errors
+    ///
+    /// It is another value.
+    pub fn maybe_name(self, name: &'static str) -> Result<Option<Arc<str>>, Error> {
         self.some(name).map(|_| self.name(name)).transpose()
     }
 
-    pub(crate) fn number<T: TryFrom<u64>>(self, name: &'static str) -> Result<T, Error> {
+    /// A number.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, no whole number, or out of the range of `T`.
+    pub fn number<T: TryFrom<u64>>(self, name: &'static str) -> Result<T, Error> {
         let number = self.get(name, Json::as_u64)?;
         T::try_from(number).map_err(|_| Error::new(Fault::Range).at(name))
     }
 
     /// The number of something of which there are `count`.
-    pub(crate) fn index(self, name: &'static str, count: usize) -> Result<usize, Error> {
+    ///
+    /// # Errors
+    ///
+    /// It is missing, no whole number, or not below `count`.
+    pub fn index(self, name: &'static str, count: usize) -> Result<usize, Error> {
         let index = self.get(name, Json::as_u64)?;
         let there = usize::try_from(index).ok().filter(|index| *index < count);
         there.ok_or_else(|| Error::new(Fault::Dangling).at(name))
     }
 
-    /// A number as hexadecimal text.
-    pub(crate) fn address(self, name: &'static str) -> Result<u64, Error> {
+    /// A number as hexadecimal text ([`hexadecimal`]).
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or written otherwise.
+    pub fn address(self, name: &'static str) -> Result<u64, Error> {
         self.get(name, hexadecimal)
     }
 
-    /// Each item of an array.
-    pub(crate) fn items<T>(
+    /// Each item of an array, read by `read`.
+    ///
+    /// # Errors
+    ///
+    /// It is missing or no array; those of `read`, with the place of the item.
+    pub fn items<T>(
         self,
         name: &'static str,
         mut read: impl FnMut(&'a Json) -> Result<T, Error>,
@@ -147,18 +193,19 @@ impl<'a> Object<'a> {
         values.map(|(index, value)| read(value).map_err(|error| error.item(index).at(name))).collect()
     }
 
-    /// Each object of an array.
-    pub(crate) fn all<T>(
-        self,
-        name: &'static str,
-        mut read: impl FnMut(Self) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
+    /// Each object of an array, read by `read`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::items`], and an item is no object.
+    pub fn all<T>(self, name: &'static str, mut read: impl FnMut(Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         self.items(name, |value| Self::of(value).and_then(&mut read))
     }
 }
 
-/// A number that is written as `"0x1f"`.
-pub(crate) fn hexadecimal(value: &Json) -> Option<u64> {
+/// A number that is written as `"0x1f"`; `None` for any other value.
+#[must_use]
+pub fn hexadecimal(value: &Json) -> Option<u64> {
     let digits = value.as_str()?.strip_prefix("0x")?;
     // `from_str_radix` accepts a sign.
     let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -1,6 +1,6 @@
 //! Which sequence numbers of a sender arrived.
 
-use crate::top::datagram::Refusal;
+use crate::datagram::Refusal;
 
 /// How far back of the newest datagram one is told from its repetition, in words of 64 datagrams.
 const WORDS: usize = 32;

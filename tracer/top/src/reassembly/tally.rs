@@ -1,6 +1,6 @@
 //! How many datagrams arrived, were lost and were refused.
 
-use crate::top::datagram::Refusal;
+use crate::datagram::Refusal;
 
 /// How many datagrams of a sender arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

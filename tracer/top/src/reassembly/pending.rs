@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::received::{Key, Received};
-use crate::top::datagram::{Interval, LINES, Line, Others, Part};
-use crate::top::table::{Process, Table, Thread};
+use crate::datagram::{Interval, LINES, Line, Others, Part};
+use crate::table::{Process, Table, Thread};
 
 #[derive(Clone, Debug)]
 pub(super) struct Pending {

@@ -182,7 +182,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::table::Usage;
+    use crate::table::Usage;
 
     const SECOND: u64 = 1_000_000_000;
 

@@ -23,10 +23,10 @@ pub use tally::{Refused, Tally};
 pub const SENDERS: usize = 64;
 
 /// A sender that has said nothing for this time, in ns, gives up its place to a new one.
-pub const SILENCE: u64 = 10_000_000_000;
+pub(crate) const SILENCE: u64 = 10_000_000_000;
 
 /// For how long the other parts of an interval are waited for, in ns.
-pub const PATIENCE: u64 = 1_000_000_000;
+pub(crate) const PATIENCE: u64 = 1_000_000_000;
 
 /// A sender.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Value as Json, json};
 
 use super::{INTERVAL, Interval, LINES, NAME, NUMBER, Others, SIZE, VERSION, most_cpu};
-use crate::top::table::{Process, Table, Thread, Usage};
+use crate::table::{Process, Table, Thread, Usage};
 
 /// Makes the datagrams of a run.
 #[derive(Clone, Debug)]

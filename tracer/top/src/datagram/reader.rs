@@ -1,14 +1,14 @@
 //! Reads datagrams that anybody may have sent.
 
 use serde_json::Value as Json;
+use simple_markers_resolver::json::{self, Fault, Object};
 use simple_markers_resolver::text::shown;
 
 use super::{
     Content, Datagram, INTERVAL, Interval, LINES, Line, NAME, NUMBER, Others, PIDS, Part, Refusal, SIZE, VERSION,
     most_cpu,
 };
-use crate::json::{self, Fault, Object};
-use crate::top::table::{Process, Thread, Usage};
+use crate::table::{Process, Thread, Usage};
 
 impl Datagram {
     /// Reads a datagram. Members that it does not know are passed over.
@@ -16,7 +16,7 @@ impl Datagram {
     /// # Errors
     ///
     /// It is too long, has another version, or a line is malformed, out of range or there twice.
-    pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
         if bytes.len() > SIZE {
             return Err(Refusal::TooLong);
         }

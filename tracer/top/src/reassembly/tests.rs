@@ -4,10 +4,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tools::Choices;
 
 use super::*;
-use crate::top::datagram::writer::Writer;
-use crate::top::datagram::{LINES, SIZE};
-use crate::top::table::Table;
-use crate::top::table::{Process, Thread, Usage};
+use crate::datagram::writer::Writer;
+use crate::datagram::{LINES, SIZE};
+use crate::table::Table;
+use crate::table::{Process, Thread, Usage};
 
 const SECOND: u64 = 1_000_000_000;
 
