@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use strum::{EnumString, IntoStaticStr};
+
 use super::ArgumentOmission;
 use crate::integer;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
@@ -25,7 +27,8 @@ pub enum Operand {
 }
 
 /// How the bits of a number are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum NumberKind {
     /// A signed integer.
     Signed,

@@ -14,6 +14,8 @@ mod value;
 
 use std::sync::Arc;
 
+use strum::{EnumString, IntoStaticStr};
+
 use crate::address::Vaddr;
 pub use crate::arch::Processor;
 
@@ -142,7 +144,8 @@ pub struct Value {
 }
 
 /// Unary operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_abs and so on")]
 pub enum Unary {
     Abs,
@@ -151,7 +154,8 @@ pub enum Unary {
 }
 
 /// Binary operations. The former top of the stack is the second operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_and and so on")]
 pub enum Binary {
     And,

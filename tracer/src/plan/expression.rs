@@ -17,31 +17,9 @@
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::json::{Error, Fault, hexadecimal};
-use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
+use simple_markers_resolver::location::{Expr, Node, Register, Value, ValueType};
 
 use super::{MAX_DEPTH, MAX_NODES};
-
-const UNARY: [(Unary, &str); 3] = [(Unary::Abs, "abs"), (Unary::Neg, "neg"), (Unary::Not, "not")];
-
-const BINARY: [(Binary, &str); 17] = [
-    (Binary::And, "and"),
-    (Binary::Div, "div"),
-    (Binary::Minus, "minus"),
-    (Binary::Mod, "mod"),
-    (Binary::Mul, "mul"),
-    (Binary::Or, "or"),
-    (Binary::Plus, "plus"),
-    (Binary::Shl, "shl"),
-    (Binary::Shr, "shr"),
-    (Binary::Shra, "shra"),
-    (Binary::Xor, "xor"),
-    (Binary::Eq, "eq"),
-    (Binary::Ge, "ge"),
-    (Binary::Gt, "gt"),
-    (Binary::Le, "le"),
-    (Binary::Lt, "lt"),
-    (Binary::Ne, "ne"),
-];
 
 const TYPES: [(ValueType, &str); 10] = [
     (ValueType::Signed(1), "i1"),
@@ -56,14 +34,6 @@ const TYPES: [(ValueType, &str); 10] = [
     (ValueType::Float(8), "f8"),
 ];
 
-fn word<T: PartialEq>(table: &[(T, &'static str)], of: &T) -> &'static str {
-    table.iter().find(|(it, _)| it == of).map_or("", |(_, word)| word)
-}
-
-fn find<T: Copy>(table: &[(T, &str)], word: &str) -> Option<T> {
-    table.iter().find(|(_, it)| *it == word).map(|(of, _)| *of)
-}
-
 /// A computation as JSON. It must have passed `input::check`.
 pub(super) fn to_json(of: &Expr) -> Json {
     let (mut array, of): (Vec<Json>, ValueType) = match of.node() {
@@ -72,14 +42,12 @@ pub(super) fn to_json(of: &Expr) -> Json {
         Node::ThreadLocal(offset) => return json!(["thread_local", to_json(offset)]),
         Node::Register(register, of) => (vec!["register".into(), register.0.into()], *of),
         Node::Memory { address, size, to } => (vec!["memory".into(), to_json(address), (*size).into()], *to),
-        Node::Unary(operation, a) => return json!([word(&UNARY, operation), to_json(a)]),
-        Node::Binary(operation, a, b) => return json!([word(&BINARY, operation), to_json(a), to_json(b)]),
+        Node::Unary(operation, a) => return json!([<&str>::from(operation), to_json(a)]),
+        Node::Binary(operation, a, b) => return json!([<&str>::from(operation), to_json(a), to_json(b)]),
         Node::Convert(to, a) => (vec!["convert".into(), to_json(a)], *to),
         Node::Reinterpret(to, a) => (vec!["reinterpret".into(), to_json(a)], *to),
     };
-    if of != ValueType::Generic {
-        array.push(word(&TYPES, &of).into());
-    }
+    array.extend(TYPES.iter().find(|(known, _)| *known == of).map(|(_, word)| Json::from(*word)));
     array.into()
 }
 
@@ -103,7 +71,7 @@ fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
     // The type is the last item.
     let typed = |index: usize| match array.get(index) {
         None => Ok(ValueType::Generic),
-        Some(value) => value.as_str().and_then(|word| find(&TYPES, word)).ok_or(malformed(index)),
+        Some(value) => TYPES.iter().find(|(_, word)| value == word).map(|(of, _)| *of).ok_or(malformed(index)),
     };
     let (node, length) = match name {
         "constant" => {
@@ -130,10 +98,10 @@ fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
         }
         "convert" => (Node::Convert(typed(2)?, inner(1)?), 3),
         "reinterpret" => (Node::Reinterpret(typed(2)?, inner(1)?), 3),
-        name => match (find(&UNARY, name), find(&BINARY, name)) {
-            (Some(operation), _) => (Node::Unary(operation, inner(1)?), 2),
-            (None, Some(operation)) => (Node::Binary(operation, inner(1)?, inner(2)?), 3),
-            (None, None) => return Err(malformed(0)),
+        name => match (name.parse(), name.parse()) {
+            (Ok(operation), _) => (Node::Unary(operation, inner(1)?), 2),
+            (_, Ok(operation)) => (Node::Binary(operation, inner(1)?, inner(2)?), 3),
+            _ => return Err(malformed(0)),
         },
     };
     if array.len() > length {

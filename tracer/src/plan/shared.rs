@@ -29,15 +29,6 @@ pub enum FieldType {
     },
 }
 
-/// Each kind of number and its word.
-const KINDS: [(NumberKind, &str); 5] = [
-    (NumberKind::Signed, "signed"),
-    (NumberKind::Unsigned, "unsigned"),
-    (NumberKind::Float, "float"),
-    (NumberKind::Pointer, "pointer"),
-    (NumberKind::Unicode, "unicode"),
-];
-
 /// In place of the kind of a number.
 const TEXT: &str = "text";
 
@@ -57,9 +48,8 @@ impl FieldType {
 
     /// Adds the members `kind` and `size` to an object, and `array` if it is one.
     pub(crate) fn write(self, object: &mut Map<String, Json>) {
-        let word = |kind| KINDS.iter().find(|(it, _)| *it == kind).map_or("", |(_, word)| *word);
         let (word, size) = match self {
-            Self::Number { size, kind } | Self::Array { size, kind, .. } => (word(kind), Json::from(size)),
+            Self::Number { size, kind } | Self::Array { size, kind, .. } => (kind.into(), Json::from(size)),
             Self::Text => (TEXT, Json::Null),
         };
         if let Self::Array { count, .. } = self {
@@ -74,8 +64,7 @@ impl FieldType {
         if word == TEXT {
             return Ok(Self::Text);
         }
-        let kind = KINDS.iter().find(|(_, it)| *it == word).map(|(kind, _)| *kind);
-        let kind = kind.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?;
+        let kind = word.parse().map_err(|_| Error::new(Fault::Malformed).at("kind"))?;
         let size @ (1u8 | 2 | 4 | 8) = json.number("size")? else {
             return Err(Error::new(Fault::Range).at("size"));
         };
