@@ -12,7 +12,7 @@
 //!
 //! [`printf`] parses the format of a marker with the words of [`names`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the
 //! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
-//! list. [`buffer`] is what a program writes while its probes are on.
+//! list. [`buffer`] is what a program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
 //! so they cannot disagree. Nothing here panics on any input.
@@ -37,6 +37,7 @@ pub mod printf;
 pub mod site;
 pub mod specifier;
 pub mod strings;
+pub mod tsdl;
 
 pub use error::{Error, ErrorKind};
 

@@ -7,6 +7,7 @@ use core::fmt::{self, Write};
 use simple_markers_record::args;
 use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
 use simple_markers_record::identifier::Identifier;
+use simple_markers_record::tsdl::{self, Quoted};
 
 use crate::clock::Moment;
 use crate::file::Text;
@@ -28,8 +29,7 @@ pub(crate) struct Recording {
     pub(crate) moment: Moment,
 }
 
-/// Types of the packets and records. A reader removes the `_` before the name of a field, which
-/// keeps names and keywords apart. What a field's alignment skips is not shown: whether a packet is
+/// Types of the packets and records. What a field's alignment skips is not shown: whether a packet is
 /// closed, and the sizes of records.
 const TYPES: &str = r"
 typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char8_t;
@@ -155,10 +155,8 @@ fn event(probe: &Probe, out: &mut impl Write) -> fmt::Result {
             "4" => ("uint64_t", Some(u64::from(u32::MAX))),
             _ => ("uint64_t", Some(u64::MAX)),
         };
-        match of_integer.and_then(|all| labels::labels(probe.format(), argument, all, kind == "int64_t")) {
-            Some(labels) => writeln!(out, "\t\tenum : {kind} {{ {labels} }} _{name};")?,
-            None => writeln!(out, "\t\t{kind} _{name};")?,
-        }
+        let labels = of_integer.and_then(|all| labels::labels(probe.format(), argument, all, kind == "int64_t"));
+        tsdl::number(out, name, kind, labels)?;
     }
     out.write_str("\t};\n};\n")
 }
@@ -173,23 +171,6 @@ fn choose(name: &mut Text<80>, identifier: &Identifier, used: &[Text<80>]) -> fm
         number += 1;
     }
     Ok(())
-}
-
-/// A string literal.
-pub(crate) struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_char('"')?;
-        for letter in self.0.chars() {
-            match letter {
-                '"' | '\\' => write!(out, "\\{letter}")?,
-                letter if letter.is_control() => out.write_char('?')?,
-                letter => out.write_char(letter)?,
-            }
-        }
-        out.write_char('"')
-    }
 }
 
 /// A file that is written from its start.

@@ -1,15 +1,15 @@
 //! The metadata of a recording in the Trace Stream Description Language (CTF 1.8, C).
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
+use simple_markers_record::tsdl::{self, Quoted};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::integer;
 
 use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;
 
-/// Types that all recordings have. Every field starts at a byte, so nothing is padded. A reader
-/// removes the `_` before the name of a field, which keeps names and keywords apart.
+/// Types that all recordings have. Every field starts at a byte, so nothing is padded.
 const TYPES: &str = r"
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
 typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
@@ -95,38 +95,38 @@ clock {{
 	offset = {ns};
 }};
 "#,
-        quoted(&description.tool)
+        Quoted(&description.tool)
     );
     out.push_str(TYPES);
     out.push_str(STREAM);
     for (number, class) in description.classes.iter().enumerate() {
-        event(description, class, number * 2, false, &mut out);
+        let _ = event(description, class, number * 2, false, &mut out);
         // The plain form of a class without fields has nothing that could be missing.
         if !class.fields.is_empty() {
-            event(description, class, number * 2 + 1, true, &mut out);
+            let _ = event(description, class, number * 2 + 1, true, &mut out);
         }
     }
     out
 }
 
-/// Appends an event.
-fn event(description: &Description, class: &Class, number: usize, is_full: bool, out: &mut String) {
+/// Writes an event.
+fn event(description: &Description, class: &Class, number: usize, is_full: bool, out: &mut String) -> fmt::Result {
     let name = description.markers.get(class.marker).map_or("", |marker| &marker.name);
-    let name = quoted(name);
-    let _ = write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n");
+    let name = Quoted(name);
+    write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n")?;
     if class.has_site {
         out.push_str("\t\thex64_t _site;\n");
     }
     for field in &class.fields {
         let name = &field.name;
         if is_full {
-            let _ = writeln!(out, "\t\tstate_t _{name}__state;");
+            writeln!(out, "\t\tstate_t _{name}__state;")?;
         }
-        let _ = match field.of {
-            FieldType::Number { size, kind } if !field.labels.is_empty() => {
-                writeln!(out, "\t\tenum : {} {{ {} }} _{name};", number_type(size, kind), labels(field))
+        match field.of {
+            FieldType::Number { size, kind } => {
+                let labels = (!field.labels.is_empty()).then(|| labels(field));
+                tsdl::number(out, name, &number_type(size, kind), labels)
             }
-            FieldType::Number { size, kind } => writeln!(out, "\t\t{} _{name};", number_type(size, kind)),
             FieldType::Text if is_full => writeln!(
                 out,
                 "\t\thex64_t _{name}__address;\n\t\tuint32_t _{name}__length;\n\t\tchar8_t _{name}[_{name}__length];"
@@ -139,9 +139,9 @@ fn event(description: &Description, class: &Class, number: usize, is_full: bool,
                 let of = number_type(size, kind);
                 writeln!(out, "\t\tuint32_t _{name}__length;\n\t\t{of} _{name}[_{name}__length];")
             }
-        };
+        }?;
     }
-    out.push_str("\t};\n};\n");
+    out.write_str("\t};\n};\n")
 }
 
 /// The names of values, as an enumeration has them.
@@ -150,7 +150,7 @@ fn labels(field: &ClassField) -> String {
         FieldType::Number { size, kind: NumberKind::Signed } => integer::signed(bits, size).to_string(),
         _ => bits.to_string(),
     };
-    let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", quoted(name), value(*bits)));
+    let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", Quoted(name), value(*bits)));
     labels.collect::<Vec<_>>().join(", ")
 }
 
@@ -162,18 +162,4 @@ fn number_type(size: u8, kind: NumberKind) -> String {
         NumberKind::Float if bits >= 32 => format!("float{bits}_t"),
         NumberKind::Float | NumberKind::Pointer => format!("hex{bits}_t"),
     }
-}
-
-/// A string literal.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if letter.is_control() => out.push('?'),
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }

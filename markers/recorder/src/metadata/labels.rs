@@ -4,8 +4,7 @@ use core::fmt;
 
 use simple_markers_record::names::{Word, Words};
 use simple_markers_record::printf::{self, Piece};
-
-use super::Quoted;
+use simple_markers_record::tsdl::Quoted;
 
 /// The names of the values of one argument.
 pub(super) struct Labels<'a> {
