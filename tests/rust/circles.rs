@@ -16,7 +16,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
             ("arch::instruction_set", 10),
             ("dwarf::expression", 2),
             ("dwarf::functions", 2),
-            ("dwarf::names", 2),
             ("image", 6),
             ("location", 5),
             ("resolve::ghosts", 4),

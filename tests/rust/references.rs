@@ -19,16 +19,22 @@ const FUNCTIONS: usize = 24;
 /// The arguments of programs by both compilers at several levels. None that is called live or constant is
 /// wrong, and each marker with an instruction of its own is exact.
 fn rows(sources: &[PathBuf], levels: &[&str], folder: &Path) -> Vec<Row> {
+    rows_of(sources, levels, &[5], folder)
+}
+
+/// The same with several versions of DWARF.
+fn rows_of(sources: &[PathBuf], levels: &[&str], versions: &[u8], folder: &Path) -> Vec<Row> {
     let mut jobs = Vec::new();
     for source in sources {
         for with in [With::Gcc, With::Clang].into_iter().filter(|with| builds::is_installed(*with)) {
-            let options = |level: &str| Options { with, level: level.to_owned(), lto: "none".to_owned(), dwarf: 5 };
+            let options = |level: &str, dwarf| Options { with, level: level.to_owned(), lto: "none".to_owned(), dwarf };
+            let of_level = |level: &&str| versions.iter().map(|dwarf| options(level, *dwarf)).collect::<Vec<_>>();
             jobs.push(Job {
                 program: source.display().to_string(),
                 variant: "place".to_owned(),
                 source: source.clone(),
                 with,
-                builds: levels.iter().map(|level| options(level)).collect(),
+                builds: levels.iter().flat_map(of_level).collect(),
             });
         }
     }
@@ -114,4 +120,24 @@ fn casts_and_bit_fields_are_what_c_passes() {
     }
     let arguments = rows.iter().filter(|row| row.build.compiler == "gcc" && row.build.level == "0").count();
     assert!(arguments == 0 || arguments == 19, "{arguments}");
+}
+
+/// What other scopes declare, and enumerators, are not the global variables of the same names.
+#[test]
+fn names_of_other_scopes_hide_global_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sources = ["imports.cc", "constants.c"].map(|name| workspace().join("tests/values").join(name));
+    let rows = rows_of(&sources, &["0", "2"], &[4, 5], folder.path());
+    for row in rows.iter().filter(|row| &*row.argument != "add") {
+        let expected = match (&*row.marker, &*row.argument) {
+            ("imports:constant", "count")
+            | ("imports:enumerators" | "constants:enumerators", "red" | "blue")
+            | ("imports:inlined" | "constants:inlined", "kept") => "absent",
+            // g++ does not say whether the using-declaration is before the marker.
+            ("imports:declared", "total") | ("imports:inside", "held") if row.build.compiler == "gcc" => "unsupported",
+            _ => "live",
+        };
+        assert_eq!(row.verdict, expected, "{row:?}");
+        assert!(expected != "live" || row.right > 0, "{row:?}");
+    }
 }

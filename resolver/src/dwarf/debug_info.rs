@@ -13,8 +13,9 @@ use super::landing_pads::LandingPad;
 use super::line_absence::LineAbsence;
 use super::lines::{Lines, Matched, Rows};
 use super::locations::Locations;
+use super::lookup::Lookup;
 use super::members::ClassMember;
-use super::names::{Lookup, Names};
+use super::names::Names;
 use super::next_line::{NextLine, NoLine};
 use super::scopes::{Scope, Scopes};
 use super::sections::Sections;
@@ -289,7 +290,7 @@ impl<'s> DebugInfo<'s> {
     ///
     /// The debug information cannot be read there.
     pub(crate) fn classes_around(&self, function: Die) -> Result<Vec<TypeRef>, Error> {
-        Ok(self.names.classes_around(function)?.into_iter().map(TypeRef::from).collect())
+        Ok(self.names.statics.classes_around(function)?.into_iter().map(TypeRef::from).collect())
     }
 
     /// The definition of a static member of a class, as seen from the unit of a function; the
@@ -302,7 +303,7 @@ impl<'s> DebugInfo<'s> {
         if self.units.own_attribute(member, dw::DW_AT_const_value)?.is_some() {
             return Ok(Some(member));
         }
-        self.names.definition_of_member(function.unit, member)
+        self.names.statics.definition_of_member(function.unit, member)
     }
 
     /// The type that a name of C means in the unit of a function, as [`Types::type_called`] has it.

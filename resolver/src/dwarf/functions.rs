@@ -163,6 +163,10 @@ pub(super) struct Functions {
     ranges: Vec<Range<u64>>,
     /// The offsets of the variables; those of one node are next to each other.
     variables: Vec<usize>,
+    /// The imports and enumerations of C and C++, with the node that each is directly in, ascending.
+    names: Vec<(usize, usize)>,
+    codeless_with_names: Vec<usize>,
+    spaces_with_names: Vec<usize>,
     /// The variables of each node that has some; made when they are asked for.
     described: Cells<Arc<[Variable]>>,
     /// The blocks without an address, ascending. In strict DWARF 2, GCC writes a block of several
@@ -216,6 +220,24 @@ impl Functions {
     /// The offsets of the variables directly in a node.
     pub(super) fn variables_of(&self, index: usize) -> &[usize] {
         self.nodes.get(index).and_then(|node| slice(&self.variables, &node.variables)).unwrap_or_default()
+    }
+
+    /// The offsets of the imports and enumerations directly in a node; none in languages other than C
+    /// and C++.
+    pub(super) fn names_of(&self, index: usize) -> impl Iterator<Item = usize> {
+        let first = self.names.partition_point(|&(node, _)| node < index);
+        let from_first = self.names.iter().skip(first);
+        from_first.take_while(move |(node, _)| *node == index).map(|&(_, offset)| offset)
+    }
+
+    /// The functions without code that have imports or enumerations directly in them, ascending.
+    pub(super) fn codeless_with_names(&self) -> &[usize] {
+        &self.codeless_with_names
+    }
+
+    /// The namespaces, and the unit itself, that have imports or enumerations directly in them, ascending.
+    pub(super) fn spaces_with_names(&self) -> &[usize] {
+        &self.spaces_with_names
     }
 
     /// The nodes below one, at any depth, in the order of their entries.

@@ -28,7 +28,12 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("next_line", include_str!("next_line.rs")),
         ("scopes", include_str!("scopes.rs")),
     ],
-    &[("names", include_str!("names.rs")), ("statics", include_str!("statics.rs"))],
+    &[
+        ("imported", include_str!("imported.rs")),
+        ("lookup", include_str!("lookup.rs")),
+        ("names", include_str!("names.rs")),
+        ("statics", include_str!("statics.rs")),
+    ],
     &[
         ("describe", include_str!("describe.rs")),
         ("members", include_str!("members.rs")),

@@ -5,61 +5,19 @@
 //! scope. Then it looks at statics (`statics.rs`).
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gimli::constants as dw;
 
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
+use super::lookup::Lookup;
 use super::scopes::{Position, Scope, Scopes, is_file};
-use super::statics::Globals;
+use super::statics::Statics;
 use super::unit::Die;
 use super::units::Units;
 use crate::Error;
 use crate::text;
-
-/// The result of looking up a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// A variable or parameter.
-    Found {
-        /// Its entry: that of the instance, or else that of the abstract instance.
-        variable: Die,
-        /// Whether it was found outside of the function: one for the whole program, or for each
-        /// thread.
-        is_static: bool,
-        /// Whether the entry belongs to the instance or is a definition, so that its location is
-        /// valid here. If not, the optimiser removed the variable from this instance, or it is only
-        /// declared.
-        is_placed: bool,
-    },
-    /// A variable of that name is in scope only after the marker.
-    DeclaredLater {
-        /// The line that declares it.
-        line: u32,
-    },
-    /// The scope of the marker is not known ([`super::Doubt::NotThere`]).
-    NoScope,
-    /// Several variables match, and nothing distinguishes them. They are in one scope, or in
-    /// several scopes that the marker may be in.
-    Several(Vec<Die>),
-    /// A variable of an enclosing function, in another frame (nested functions of GCC).
-    OtherFrame {
-        /// Its entry.
-        variable: Die,
-    },
-    /// A variable without a name may be what the name means: LLVM described the object of a structured
-    /// binding, and none of its names, before version 17.
-    Unnamed {
-        /// The line that declares it.
-        line: u32,
-    },
-    /// There is no such variable.
-    Absent {
-        /// Similar names in scope, the closest first.
-        similar: Vec<String>,
-    },
-}
 
 /// The variables directly in a scope of an instance.
 pub(super) struct Declarations {
@@ -83,9 +41,14 @@ impl Declarations {
 
 /// The result of looking up a name in one scope.
 enum Local {
-    Found { variable: Die, is_placed: bool },
+    Found {
+        variable: Die,
+        is_placed: bool,
+    },
     Several(Vec<Die>),
     Unnamed(u32),
+    /// What a using-declaration or an enumeration has: their entries.
+    Named(Vec<Die>),
     Later(u32),
     None,
 }
@@ -105,12 +68,12 @@ fn unnamed(declarations: &Declarations, line: u32) -> Option<u32> {
 pub(super) struct Names<'s> {
     pub(super) units: Arc<Units<'s>>,
     pub(super) scopes: Arc<Scopes<'s>>,
-    pub(super) globals: OnceLock<Globals>,
+    pub(super) statics: Statics<'s>,
 }
 
 impl<'s> Names<'s> {
     pub(super) fn new(scopes: &Arc<Scopes<'s>>) -> Self {
-        Self { units: Arc::clone(&scopes.units), scopes: Arc::clone(scopes), globals: OnceLock::new() }
+        Self { units: Arc::clone(&scopes.units), scopes: Arc::clone(scopes), statics: Statics::new(scopes) }
     }
 }
 
@@ -149,7 +112,15 @@ impl Names<'_> {
         let mut later = None;
         let mut found: Vec<(Die, bool)> = Vec::new();
         for &position in &scope.positions {
-            match self.local(position, last.as_bytes(), &file, line)? {
+            let mut perhaps = Vec::new();
+            let local = self.local(position, last.as_bytes(), (&file, line), &mut perhaps)?;
+            if self.is_enumerator(&local, position, last.as_bytes(), (&file, line))? {
+                return Ok(Some(Lookup::Absent { similar: Vec::new() }));
+            }
+            if !perhaps.is_empty() {
+                return self.imported_or(scope, name, &local, (position.unit, &perhaps)).map(Some);
+            }
+            match local {
                 Local::Found { variable, is_placed } => {
                     if !found.iter().any(|(die, _)| *die == variable) {
                         found.push((variable, is_placed));
@@ -157,6 +128,7 @@ impl Names<'_> {
                 }
                 Local::Several(several) => return Ok(Some(Lookup::Several(several))),
                 Local::Unnamed(line) => return Ok(Some(Lookup::Unnamed { line })),
+                Local::Named(entries) => return self.statics.meant(position.unit, &entries).map(Some),
                 Local::Later(line) => later = later.or(Some(line)),
                 Local::None => {}
             }
@@ -198,11 +170,11 @@ impl Names<'_> {
     ) -> Result<Lookup, Error> {
         let Some(last) = name.last() else { return Ok(Lookup::Absent { similar: Vec::new() }) };
         if name.len() == 1 {
-            if let Some(variable) = self.in_outer_function(scope, last.as_bytes())? {
-                return Ok(Lookup::OtherFrame { variable });
+            if let Some(found) = self.in_outer_function(scope, last.as_bytes())? {
+                return Ok(found);
             }
         }
-        if let Some(found) = self.in_statics(scope, name)? {
+        if let Some(found) = self.statics.lookup(scope, name)? {
             return Ok(found);
         }
         match later {
@@ -215,28 +187,60 @@ impl Names<'_> {
     /// definition.
     fn found(&self, scope: &Scope, variable: Die, is_placed: bool, name: &[&str]) -> Result<Lookup, Error> {
         if self.units.flag(variable, dw::DW_AT_declaration)? {
-            let defined = self.in_statics(scope, name)?;
+            let defined = self.statics.lookup(scope, name)?;
             return Ok(defined.unwrap_or(Lookup::Found { variable, is_static: true, is_placed: false }));
         }
         Ok(Lookup::Found { variable, is_static: false, is_placed })
     }
 
+    /// What entries mean that using-declarations around the marker or behind it have, if without them the
+    /// name means nothing else.
+    fn imported_or(
+        &self,
+        scope: &Scope,
+        name: &[&str],
+        local: &Local,
+        (unit, entries): (usize, &[Die]),
+    ) -> Result<Lookup, Error> {
+        let imported = self.statics.meant(unit, entries)?;
+        let Lookup::Found { variable, .. } = imported else { return Ok(imported) };
+        let other = match local {
+            Local::Found { variable, .. } => {
+                Some(Lookup::Found { variable: *variable, is_static: false, is_placed: true })
+            }
+            Local::Named(entries) => Some(self.statics.meant(unit, entries)?),
+            Local::Several(_) | Local::Unnamed(_) => Some(Lookup::NoScope),
+            Local::Later(_) | Local::None => self.statics.lookup(scope, name)?,
+        };
+        Ok(match other {
+            None => imported,
+            Some(Lookup::Found { variable: other, .. }) if other == variable => imported,
+            Some(Lookup::Found { variable: other, .. }) => Lookup::Several(vec![variable, other]),
+            Some(_) => Lookup::Absent { similar: Vec::new() },
+        })
+    }
+
     /// The declarations directly in a scope of an instance, and those of its abstract instance.
     fn declarations(&self, unit: usize, node: usize) -> Result<Declarations, Error> {
-        let mut all = Declarations { own: self.scopes.functions.variables(unit, node)?, of_abstract: Arc::from([]) };
-        let Some(die) = self.scopes.functions.of_unit(unit)?.node(node).map(|found| Die { unit, offset: found.offset })
-        else {
-            return Ok(all);
+        let of_abstract = match self.scopes.of_abstract(unit, node)? {
+            Some(Position { unit, node }) => self.scopes.functions.variables(unit, node)?,
+            None => Arc::from([]),
         };
-        let Some(value) = self.units.own_attribute(die, dw::DW_AT_abstract_origin)? else {
-            return Ok(all);
-        };
-        let origin = self.units.reference(die, &value)?;
-        let Some(abstract_node) = self.scopes.functions.of_unit(origin.unit)?.at_offset(origin.offset) else {
-            return Ok(all);
-        };
-        all.of_abstract = self.scopes.functions.variables(origin.unit, abstract_node)?;
-        Ok(all)
+        Ok(Declarations { own: self.scopes.functions.variables(unit, node)?, of_abstract })
+    }
+
+    /// Whether a name means an enumerator of the marker's function. A variable that is declared after
+    /// it hides it, or is in another block.
+    fn is_enumerator(
+        &self,
+        local: &Local,
+        position: Position,
+        name: &[u8],
+        until: (&SourcePath, u32),
+    ) -> Result<bool, Error> {
+        let Some((_, line)) = self.scopes.enumerator_in_function(position, name, until)? else { return Ok(false) };
+        let Local::Found { variable, .. } = local else { return Ok(true) };
+        Ok(self.scopes.lines.declared(*variable)?.is_none_or(|(_, declared)| declared < line))
     }
 
     /// The scopes from a position out to its function, with the declarations of each.
@@ -257,7 +261,15 @@ impl Names<'_> {
         Ok(())
     }
 
-    fn local(&self, position: Position, name: &[u8], file: &SourcePath, line: u32) -> Result<Local, Error> {
+    /// What a name means in the scopes from a position out to its function. What using-declarations of
+    /// them perhaps mean goes to `perhaps`.
+    fn local(
+        &self,
+        position: Position,
+        name: &[u8],
+        (file, line): (&SourcePath, u32),
+        perhaps: &mut Vec<Die>,
+    ) -> Result<Local, Error> {
         let functions = self.scopes.functions.of_unit(position.unit)?;
         let (mut at, mut later) = (Some(position.node), None);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
@@ -288,6 +300,18 @@ impl Names<'_> {
                     return Ok(Local::Found { variable: variable.die, is_placed: *is_placed });
                 }
                 several => return Ok(Local::Several(several.iter().map(|(_, variable, _)| variable.die).collect())),
+            }
+            let mut named = self.scopes.named(position.unit, node, name, Some((file, line)))?;
+            if let Some(of) = self
+                .scopes
+                .of_abstract(position.unit, node)?
+                .filter(|_| named.entries.is_empty() && named.perhaps.is_empty())
+            {
+                named = self.scopes.named(of.unit, of.node, name, Some((file, line)))?;
+            }
+            perhaps.extend(named.perhaps);
+            if !named.entries.is_empty() {
+                return Ok(Local::Named(named.entries));
             }
             if let Some(line) = unnamed(&declarations, line) {
                 return Ok(Local::Unnamed(line));
@@ -343,8 +367,8 @@ impl Names<'_> {
         Ok(last.map(|(_, die)| die))
     }
 
-    /// A variable of a function that encloses the marker's function.
-    fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Die>, Error> {
+    /// What a name means in the functions that enclose the marker's function.
+    fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Lookup>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
         let origin = self.units.root_origin(frame.instance)?;
         let functions = self.scopes.functions.of_unit(origin.unit)?;
@@ -355,7 +379,11 @@ impl Names<'_> {
                 if let Some(variable) =
                     self.scopes.functions.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
                 {
-                    return Ok(Some(variable.die));
+                    return Ok(Some(Lookup::OtherFrame { variable: variable.die }));
+                }
+                let named = self.scopes.named(origin.unit, node, name, None)?;
+                if !named.entries.is_empty() {
+                    return self.statics.meant(origin.unit, &named.entries).map(Some);
                 }
             }
             at = found.parent;

@@ -3,23 +3,31 @@
 //! The unit of the function is searched first, then the definitions of all units.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::entry_walk::{EntryWalk, Step};
 use super::functions::{Kind, Node};
-use super::names::{Lookup, Names};
-use super::scopes::Scope;
+use super::imported::Import;
+use super::lookup::Lookup;
+use super::scopes::{Position, Scope, Scopes};
 use super::unit::Die;
+use super::units::Units;
 use crate::Error;
+
+/// The names of the namespaces, types and functions around something, outermost first.
+type NamePath = Vec<Box<[u8]>>;
 
 /// A variable outside of functions, or a static variable of a function.
 #[derive(Clone, Debug)]
 struct Static {
     die: Die,
+    /// Not if it is an enumerator or a function, which hide variables.
+    is_variable: bool,
     /// The namespaces, types and functions around it, outermost first.
-    within: Vec<Box<[u8]>>,
+    within: NamePath,
     is_declaration: bool,
     is_external: bool,
 }
@@ -28,18 +36,33 @@ struct Static {
 type Global = (Box<[u8]>, Static);
 
 /// The names that enclose a function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct FunctionPath {
     /// The names around it, outermost first, and its own.
-    names: Vec<Box<[u8]>>,
+    names: NamePath,
     /// How many of the names belong to the module.
     module: usize,
+    /// The namespaces of using-directives around it, each with the names around it and its own.
+    directives: Vec<NamePath>,
+    /// Other names of namespaces, innermost first.
+    aliases: Vec<(Box<[u8]>, NamePath)>,
 }
 
 /// The statics of all units, by name.
-#[derive(Debug, Default)]
-pub(super) struct Globals {
-    statics: HashMap<Box<[u8]>, Vec<Static>>,
+type Globals = HashMap<Box<[u8]>, Vec<Static>>;
+
+/// The layer that looks up statics.
+#[derive(Debug)]
+pub(super) struct Statics<'s> {
+    units: Arc<Units<'s>>,
+    scopes: Arc<Scopes<'s>>,
+    globals: OnceLock<Globals>,
+}
+
+impl<'s> Statics<'s> {
+    pub(super) fn new(scopes: &Arc<Scopes<'s>>) -> Self {
+        Self { units: Arc::clone(&scopes.units), scopes: Arc::clone(scopes), globals: OnceLock::new() }
+    }
 }
 
 /// If the debug information is larger than this, in bytes, other units are searched only for names
@@ -49,16 +72,19 @@ const SMALL: u64 = 64 << 20;
 /// What the name of an inline namespace begins with in a path.
 const INLINE: &[u8] = b"inline ";
 
-impl Names<'_> {
+impl Statics<'_> {
     /// Looks a path up among statics: from the function outward in its own unit, then in the other
     /// units.
-    pub(super) fn in_statics(&self, scope: &Scope, name: &[&str]) -> Result<Option<Lookup>, Error> {
+    pub(super) fn lookup(&self, scope: &Scope, name: &[&str]) -> Result<Option<Lookup>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
         let Some((last, path)) = name.split_last() else { return Ok(None) };
         let unit = frame.instance.unit;
-        let around = self.around(frame.instance)?;
-        let own = self.unit_statics(unit, last.as_bytes())?;
+        let around = self.around(scope, frame.instance)?;
+        let own = self.unit_names(unit, last.as_bytes())?;
         let visible = nearest(&own, &around, path);
+        if visible.iter().any(|known| !known.is_variable) {
+            return Ok(Some(Lookup::Absent { similar: Vec::new() }));
+        }
         let is_declared = visible.iter().any(|known| known.is_declaration);
         let defined: Vec<&Static> = visible.iter().copied().filter(|known| !known.is_declaration).collect();
         let found =
@@ -71,7 +97,7 @@ impl Names<'_> {
         let size = self.units.sections.get(".debug_info").len() as u64;
         if is_declared || size <= SMALL {
             let empty = Vec::new();
-            let elsewhere = self.globals()?.statics.get(last.as_bytes()).unwrap_or(&empty);
+            let elsewhere = self.globals()?.get(last.as_bytes()).unwrap_or(&empty);
             // A static that is internal to another unit is visible here only if it is not a C name,
             // because rustc makes many units for one crate.
             let elsewhere: Vec<Static> = elsewhere
@@ -89,13 +115,18 @@ impl Names<'_> {
     }
 
     /// The names around a function, outermost first, and its own.
-    fn around(&self, instance: Die) -> Result<FunctionPath, Error> {
+    fn around(&self, scope: &Scope, instance: Die) -> Result<FunctionPath, Error> {
         let root = self.units.root_origin(instance)?;
         let functions = self.scopes.functions.of_unit(root.unit)?;
         let (mut names, mut module) = (Vec::new(), 0);
+        let mut around = FunctionPath::default();
+        for position in &scope.positions {
+            self.add_imports_of_blocks(*position, &mut around)?;
+        }
         let mut at = functions.at_offset(root.offset);
-        while let Some(found) = at.and_then(|at| functions.node(at)) {
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
+            self.add_imports(root.unit, node, &mut around)?;
             if let Some(name) = self.path_part(root.unit, found.kind, found.offset)? {
                 // rustc puts the contents of a method below `{impl#0}`, and the method itself below
                 // its type.
@@ -116,11 +147,57 @@ impl Names<'_> {
             module = names.len().saturating_sub(closure).saturating_sub(2);
         }
         names.reverse();
-        Ok(FunctionPath { names, module })
+        Ok(FunctionPath { names, module, ..around })
+    }
+
+    /// Adds the imports of the blocks from a position out to its function.
+    fn add_imports_of_blocks(&self, position: Position, around: &mut FunctionPath) -> Result<(), Error> {
+        let functions = self.scopes.functions.of_unit(position.unit)?;
+        let mut at = Some(position.node);
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.units.charge(1)?;
+            self.add_imports(position.unit, node, around)?;
+            if let Some(of) = self.scopes.of_abstract(position.unit, node)? {
+                self.add_imports(of.unit, of.node, around)?;
+            }
+            at = found.parent.filter(|_| !found.kind.is_instance());
+        }
+        Ok(())
+    }
+
+    /// Adds the using-directives and the names of namespaces of a scope, and those of the namespaces that
+    /// the directives name.
+    fn add_imports(&self, unit: usize, node: usize, around: &mut FunctionPath) -> Result<(), Error> {
+        let mut open = vec![(unit, node)];
+        while let Some((unit, node)) = open.pop() {
+            for (_, import) in self.scopes.imports(unit, node)? {
+                match import {
+                    Import::Directive(of) => {
+                        let path = self.path_of_namespace(of)?;
+                        self.units.charge(around.directives.len() as u64)?;
+                        if !around.directives.contains(&path) {
+                            around.directives.push(path);
+                            let node = self.scopes.functions.of_unit(of.unit)?.at_offset(of.offset);
+                            open.extend(node.map(|node| (of.unit, node)));
+                        }
+                    }
+                    Import::Alias(name, of) => around.aliases.push((name, self.path_of_namespace(of)?)),
+                    Import::Declaration(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names around a namespace, outermost first, and its own.
+    fn path_of_namespace(&self, namespace: Die) -> Result<NamePath, Error> {
+        let mut path = self.path(namespace)?;
+        path.extend(self.namespace(namespace)?);
+        Ok(path)
     }
 
     /// The namespaces, types and functions around an entry, outermost first.
-    fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
+    fn path(&self, die: Die) -> Result<NamePath, Error> {
         let functions = self.scopes.functions.of_unit(die.unit)?;
         let mut at = match functions.at_offset(die.offset) {
             Some(node) => functions.node(node).and_then(|node| node.parent),
@@ -151,6 +228,41 @@ impl Names<'_> {
             true => [INLINE, &*name].concat().into(),
             false => plain(&name),
         }))
+    }
+
+    /// The statics of a unit with a given name, and what else has it: what using-declarations name, as
+    /// if it were declared there, and enumerators.
+    fn unit_names(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
+        let mut all = self.unit_statics(unit, name)?;
+        let functions = self.scopes.functions.of_unit(unit)?;
+        for &node in functions.spaces_with_names() {
+            let Some(found) = functions.node(node) else { continue };
+            for named in self.scopes.named(unit, node, name, None)?.entries {
+                let mut within = self.path(Die { unit, offset: found.offset })?;
+                within.extend(self.path_part(unit, found.kind, found.offset)?);
+                all.push(match self.meant(unit, &[named])? {
+                    Lookup::Found { variable, .. } => self.as_static(variable, within)?,
+                    _ => Static { is_variable: false, ..self.as_static(named, within)? },
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What entries mean that using-declarations and enumerations of one scope have, as seen from a unit.
+    pub(super) fn meant(&self, unit: usize, entries: &[Die]) -> Result<Lookup, Error> {
+        let mut variables = BTreeSet::new();
+        for &entry in entries {
+            if !matches!(self.units.tag(entry)?, dw::DW_TAG_variable | dw::DW_TAG_member) {
+                return Ok(Lookup::Absent { similar: Vec::new() });
+            }
+            let definition = self.definition_of_member(unit, entry)?;
+            variables.insert(definition.map_or((entry, false), |definition| (definition, true)));
+        }
+        Ok(match (variables.len(), variables.first()) {
+            (1, Some(&(variable, is_placed))) => Lookup::Found { variable, is_static: true, is_placed },
+            _ => Lookup::Several(variables.into_iter().map(|(variable, _)| variable).collect()),
+        })
     }
 
     /// The statics of a unit with a given name.
@@ -207,7 +319,7 @@ impl Names<'_> {
     }
 
     /// The names around a variable or a static member.
-    fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
+    fn path_of_variable(&self, variable: Die) -> Result<NamePath, Error> {
         let functions = self.scopes.functions.of_unit(variable.unit)?;
         // Entries are in order, so the scope around it is the last one that starts before it, or is
         // around that one.
@@ -226,7 +338,7 @@ impl Names<'_> {
         Ok(Vec::new())
     }
 
-    /// The definition of a static member of a class of C++, as seen from a unit: by the declaration
+    /// The definition of a static member of a class of C++, or of a variable of a namespace, as seen from a unit: by the declaration
     /// that it completes, in another unit by its path. `None` if there is none, or several.
     pub(super) fn definition_of_member(&self, unit: usize, member: Die) -> Result<Option<Die>, Error> {
         let Some(name) = self.units.name(member)? else { return Ok(None) };
@@ -239,7 +351,7 @@ impl Names<'_> {
         }
         if found.is_empty() {
             let within = self.path_of_variable(member)?;
-            for known in self.globals()?.statics.get(&*name).into_iter().flatten().filter(|known| known.is_external) {
+            for known in self.globals()?.get(&*name).into_iter().flatten().filter(|known| known.is_external) {
                 if self.declared_within(known)?.within == within {
                     found.insert(known.die);
                 }
@@ -275,10 +387,11 @@ impl Names<'_> {
         Ok(declared.and_then(|at| functions.node(at)).unwrap_or(node).parent)
     }
 
-    fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {
+    fn as_static(&self, die: Die, within: NamePath) -> Result<Static, Error> {
         let is_declaration =
             matches!(self.units.own_attribute(die, dw::DW_AT_declaration)?, Some(gimli::AttributeValue::Flag(true)));
-        Ok(Static { die, within, is_declaration, is_external: self.units.flag(die, dw::DW_AT_external)? })
+        let is_external = self.units.flag(die, dw::DW_AT_external)?;
+        Ok(Static { die, is_variable: true, within, is_declaration, is_external })
     }
 
     /// The definitions of all units, without those inside functions.
@@ -289,7 +402,7 @@ impl Names<'_> {
         let by_unit = (0..self.units.unit_count()).into_par_iter().map(|unit| self.unit_globals(unit));
         let mut globals = Globals::default();
         for (name, known) in by_unit.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-            globals.statics.entry(name).or_default().push(known);
+            globals.entry(name).or_default().push(known);
         }
         Ok(self.globals.get_or_init(|| globals))
     }
@@ -306,7 +419,7 @@ impl Names<'_> {
         };
         // The namespaces around the current entry. The unit's first entry has depth 0, and the
         // contents of a namespace are one deeper than the namespace.
-        let mut within: Vec<Box<[u8]>> = Vec::new();
+        let mut within: NamePath = Vec::new();
         let mut spaces: Vec<usize> = Vec::new();
         while let Ok(Some(Step { die, depth, abbreviation })) = walk.next() {
             let inside = usize::try_from(depth).unwrap_or(0).saturating_sub(1);
@@ -381,15 +494,33 @@ fn nearest<'a>(statics: &'a [Static], around: &FunctionPath, path: &[&str]) -> V
         }
         _ => {}
     }
-    let mut bases = bases.into_iter();
-    bases
-        .find_map(|base| {
-            let base = around.names.get(..base).unwrap_or_default();
-            let wanted: Vec<&[u8]> =
-                base.iter().map(|part| &**part).chain(path.iter().map(|part| part.as_bytes())).collect();
-            let is_there = |known: &&Static| is_written(&known.within, &wanted);
-            let there: Vec<&Static> = statics.iter().filter(is_there).collect();
-            (!there.is_empty()).then_some(there)
-        })
-        .unwrap_or_default()
+    let is_in = |known: &Static, space: &[Box<[u8]>], path: &[&str]| {
+        let wanted: Vec<&[u8]> =
+            space.iter().map(|part| &**part).chain(path.iter().map(|part| part.as_bytes())).collect();
+        is_written(&known.within, &wanted)
+    };
+    if let Some((first, rest)) = path.split_first() {
+        if let Some((_, of)) = around.aliases.iter().find(|(name, _)| **name == *first.as_bytes()) {
+            return statics.iter().filter(|known| is_in(known, of, rest)).collect();
+        }
+    }
+    for base in bases {
+        // The names of a directive are as if declared in the innermost namespace around it and them.
+        let directives = around.directives.iter().filter(|of| shared(of, &around.names) == base);
+        let spaces: Vec<&[Box<[u8]>]> =
+            around.names.get(..base).into_iter().chain(directives.map(|of| &**of)).collect();
+        let mut there: Vec<&Static> =
+            statics.iter().filter(|known| spaces.iter().any(|space| is_in(known, space, path))).collect();
+        there.sort_by_key(|known| known.die);
+        there.dedup_by_key(|known| known.die);
+        if !there.is_empty() {
+            return there;
+        }
+    }
+    Vec::new()
+}
+
+/// How many names two paths share from the start.
+fn shared(one: &[Box<[u8]>], other: &[Box<[u8]>]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }

@@ -11,7 +11,7 @@ use gimli::{Abbreviation, DwTag, constants as dw};
 use super::super::entries::AddressAttributes;
 use super::super::entry_walk::{EntryWalk, Step};
 use super::super::sections::Reader;
-use super::super::unit::{Die, is_c};
+use super::super::unit::{Die, is_c, is_cxx};
 use super::super::units::Units;
 use super::{Cells, Functions, Kind, Node, Span, narrow, slice};
 use crate::error::{DwarfProblem, Error};
@@ -47,6 +47,8 @@ struct UnitPass<'a, 's> {
     walk: EntryWalk<'a, 's>,
     /// In C no type holds a function or a variable, and most entries of a unit are members.
     passes_types: bool,
+    /// Whether imports and enumerators are names like those of variables, as in C and C++.
+    has_names: bool,
     tree: ScopeTree,
 }
 
@@ -54,14 +56,18 @@ impl<'a, 's> UnitPass<'a, 's> {
     fn start(units: &'a Units<'s>, index: usize) -> Result<Self, Error> {
         let dwarf = units.dwarf_of(index)?;
         let passes_types = units.unit_language(index).is_some_and(is_c);
+        let has_names = passes_types || units.unit_language(index).is_some_and(is_cxx);
         let walk = EntryWalk::start(units, index)?;
-        Ok(Self { units, index, dwarf, walk, passes_types, tree: ScopeTree::default() })
+        Ok(Self { units, index, dwarf, walk, passes_types, has_names, tree: ScopeTree::default() })
     }
 
     fn run(mut self) -> Result<ScopeTree, Error> {
         while let Some(Step { die, depth, abbreviation }) = self.walk.next()? {
             self.tree.close(depth);
             let (kind, first) = (Kind::of(abbreviation.tag()), self.tree.ranges.len());
+            if self.has_names {
+                self.tree.add_name(abbreviation.tag(), die.offset);
+            }
             let has_scopes_below = match kind {
                 Some(kind) if kind.is_instance() || kind == Kind::Block => {
                     self.add_ranges(die, abbreviation)?;
@@ -142,6 +148,8 @@ struct ScopeTree {
     ranges: Vec<Range<u64>>,
     /// The node that each variable is directly in, and the offset of the variable.
     variables: Vec<(usize, usize)>,
+    /// The node that each import or enumeration is directly in, and its offset.
+    names: Vec<(usize, usize)>,
     /// The scopes around the current entry, outermost first: their depths and nodes.
     open: Vec<(isize, usize)>,
 }
@@ -185,10 +193,19 @@ impl ScopeTree {
         }
     }
 
+    /// Adds an entry to the names, if it is an import or an enumeration.
+    fn add_name(&mut self, tag: DwTag, offset: usize) {
+        let is_name =
+            matches!(tag, dw::DW_TAG_imported_declaration | dw::DW_TAG_imported_module | dw::DW_TAG_enumeration_type);
+        self.names.extend(self.innermost().filter(|_| is_name).map(|parent| (parent, offset)));
+    }
+
     /// The index; `None` if there are more variables than a node can number.
     fn finish(mut self) -> Option<Functions> {
         self.close(isize::MIN);
         self.number_variables()?;
+        self.names.sort_unstable();
+        self.names.shrink_to_fit();
         self.nodes.shrink_to_fit();
         self.ranges.shrink_to_fit();
         let spans = spans(&self.nodes, &self.ranges);
@@ -196,11 +213,18 @@ impl ScopeTree {
         let functions = (0..).zip(&self.nodes).filter(|(_, node)| is_placed(node)).map(|(index, _)| index);
         let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
         let bare = (0..).zip(&self.nodes).filter(|(_, node)| is_bare(node)).map(|(index, _)| index);
+        let with_names = |is_meant: &dyn Fn(&Node) -> bool| {
+            let nodes = self.names.chunk_by(|one, two| one.0 == two.0).filter_map(|names| names.first());
+            nodes.map(|&(node, _)| node).filter(|&node| self.nodes.get(node).is_some_and(is_meant)).collect()
+        };
         Some(Functions {
             bare: bare.collect(),
             described: Cells::new(self.variables.iter().map(|&(node, _)| node)),
             inside: Cells::new(functions),
             variables: self.variables.into_iter().map(|(_, offset)| offset).collect(),
+            codeless_with_names: with_names(&|node| node.kind == Kind::Function && node.ranges.is_empty()),
+            spaces_with_names: with_names(&|node| matches!(node.kind, Kind::Unit | Kind::Namespace)),
+            names: self.names,
             nodes: self.nodes,
             ranges: self.ranges,
             spans,
