@@ -17,7 +17,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
             ("dwarf::expression", 2),
             ("dwarf::functions", 2),
             ("image", 6),
-            ("location", 5),
             ("resolve::ghosts", 4),
             ("resolve::instructions", 3),
             ("types", 6),

@@ -352,10 +352,4 @@ impl Expr {
             of.known().map(|value| value.reinterpret(to, address_size)).as_ref(),
         )
     }
-
-    /// The value, if it is a constant.
-    pub(crate) fn of(value: Value) -> Self {
-        let node = std::sync::Arc::new(Node::Constant(value));
-        Self { node, node_count: 1, depth: 1, of: value.of }
-    }
 }
