@@ -19,7 +19,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
             ("image", 6),
             ("resolve::ghosts", 4),
             ("resolve::instructions", 3),
-            ("types", 6),
         ],
     ),
     ("tracer/events/src", &[]),
