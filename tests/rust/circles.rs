@@ -16,7 +16,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
             ("arch::instruction_set", 10),
             ("dwarf::expression", 2),
             ("dwarf::functions", 2),
-            ("image", 6),
             ("resolve::ghosts", 4),
             ("resolve::instructions", 3),
         ],

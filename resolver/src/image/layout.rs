@@ -51,6 +51,17 @@ impl Image<'_> {
 }
 
 impl Image<'_> {
+    /// The address of the first section with this name. In a relocatable object it is the address
+    /// in `layout`. `None` if there is no such section.
+    #[must_use]
+    pub(crate) fn section_address(&self, name: &str, layout: Option<&Layout>) -> Option<Vaddr> {
+        let section = self.sections(name).next()?;
+        match layout {
+            Some(layout) => layout.address(section, SectionOffset(0)),
+            None => Some(Vaddr(self.elf.section_by_index(section).ok()?.address())),
+        }
+    }
+
     /// Whether this image and `other` have the same loaded sections in the same order. If so, they
     /// have the same layout.
     #[must_use]
