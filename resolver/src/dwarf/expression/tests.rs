@@ -10,7 +10,7 @@ use tools::Choices;
 use super::super::described::Described;
 use super::super::test_dwarf::{add_frames, frame, with};
 use super::super::test_machine::{BIAS, Fake, THREAD, mix};
-use super::super::unsupported::{BaseTypeProblem, Operation as Code};
+use super::super::unsupported::{BaseTypeProblem, Malformed, Operation as Code, Unsupported};
 use super::*;
 use crate::location::{Machine as _, Processor, Register, Source, Unreadable, Value, ValueType};
 
