@@ -14,7 +14,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
         "resolver/src",
         &[
             ("arch::instruction_set", 10),
-            ("dwarf::functions", 2),
             ("resolve::ghosts", 4),
             ("resolve::instructions", 3),
         ],

@@ -13,7 +13,7 @@ use super::super::entry_walk::{EntryWalk, Step};
 use super::super::sections::Reader;
 use super::super::unit::{Die, is_c, is_cxx};
 use super::super::units::Units;
-use super::{Cells, Functions, Kind, Node, Span, narrow, slice};
+use super::unit_functions::{Cells, Functions, Kind, Node, Span, narrow, slice};
 use crate::error::{DwarfProblem, Error};
 
 /// Makes the index of a unit.
