@@ -13,7 +13,6 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
     (
         "resolver/src",
         &[
-            ("arch::instruction_set", 10),
             ("resolve::ghosts", 4),
             ("resolve::instructions", 3),
         ],

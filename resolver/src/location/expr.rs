@@ -80,7 +80,7 @@ pub struct Value {
 
 /// Unary operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
-#[strum(serialize_all = \"lowercase\")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_abs and so on")]
 pub enum Unary {
     Abs,
@@ -90,7 +90,7 @@ pub enum Unary {
 
 /// Binary operations. The former top of the stack is the second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
-#[strum(serialize_all = \"lowercase\")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_and and so on")]
 pub enum Binary {
     And,
