@@ -10,8 +10,7 @@ use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::{self, Session};
 
-use crate::console::{Console, Status};
-use crate::watch::Watching;
+use crate::console::Console;
 
 /// Parses the value of `--where`.
 pub(crate) fn filter(text: &str) -> Result<Filter, BadFilter> {
@@ -77,27 +76,6 @@ pub(crate) fn tell_unfiltered(console: &Console, plan: &Plan, count: u64) {
 
 /// The most names that a note lists.
 const LISTED: usize = 8;
-
-impl Watching {
-    /// Says for the sites from the number `first` on what is counted there, and when.
-    ///
-    /// An argument or a filter that fits none of the first sites is an error, if they are the first that are
-    /// looked at.
-    pub(crate) fn narrow(&mut self, console: &Console, first: usize, is_first: bool) -> anyhow::Result<()> {
-        if self.plan.sites.len() == first {
-            return Ok(());
-        }
-        let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
-        let names = self.plan.markers.iter().map(|marker| &*marker.name);
-        if is_first && !asked.has_markers(console, "--time", names) {
-            self.status = self.status.max(Status::NoMatch);
-            self.plan.sites.clear();
-            return Ok(());
-        }
-        let refused = self.plan.narrow(first, asked.filter, asked.question);
-        asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
-    }
-}
 
 /// What is asked about hits, and which hits are chosen.
 #[derive(Clone, Copy)]

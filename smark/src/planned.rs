@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::resolve::NO_FUNCTION;
 use simple_markers_resolver::select::{Fields, Selection};
-use simple_markers_tracer::plan::{LeftOut, PlannedImage};
+use simple_markers_tracer::plan::{ImageFile, LeftOut, PlannedImage};
 use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::{Plan, elf};
 
 use crate::console::{Console, Status};
+use crate::files;
 use crate::inputs::{Filters, report_selection};
-use crate::{files, watch};
 
 /// The largest plan file in bytes.
 const LARGEST: u64 = 1 << 28;
@@ -144,7 +144,7 @@ impl PlanFile {
                     let first = plan.images.len();
                     let path = path.display().to_string();
                     plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, thread_pointer);
-                    plan.images.iter_mut().skip(first).for_each(|image| image.file = watch::image_file(file));
+                    plan.images.iter_mut().skip(first).for_each(|image| image.file = image_file(file));
                 }
                 None if named.contains(&file.id) || elf::is_elf(&bytes) => {
                     others.push((file, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
@@ -174,6 +174,12 @@ impl PlanFile {
     pub(crate) fn programs(&self) -> String {
         listed(&self.plan.images.iter().collect::<Vec<_>>())
     }
+}
+
+/// Which file an image is.
+pub(crate) fn image_file(file: &MappedFile) -> ImageFile {
+    let opened = file.opened_as().map(|path| path.display().to_string());
+    ImageFile { opened, number: Some(file.id.number()) }
 }
 
 /// The names and build ids of images.

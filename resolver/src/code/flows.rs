@@ -2,7 +2,8 @@
 
 use super::cfg::Cfg;
 use super::data_flow::{Base, Computed, Convention, DataFlow};
-use super::{EdgeKind, Function};
+use super::edge::EdgeKind;
+use super::function::Function;
 
 /// What the instructions of a function do with values.
 #[derive(Debug)]

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::EdgeKind;
+use super::edge::EdgeKind;
 use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, Convention, DataFlow, GPRS, Gpr};
 use super::flows::Flows;
@@ -262,7 +262,7 @@ impl Values {
     }
 
     #[cfg(test)]
-    pub(super) fn of_function(function: &super::Function<'_>, cfg: &Cfg) -> Option<Self> {
+    pub(super) fn of_function(function: &super::function::Function<'_>, cfg: &Cfg) -> Option<Self> {
         Self::of(&Arc::new(Flows::of(function, cfg)?), cfg)
     }
 

@@ -1,31 +1,29 @@
 //! Adds the markers of files to the plan.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::File;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
-use simple_markers_tracer::plan::ImageFile;
 use simple_markers_tracer::planning::Settings;
 use simple_markers_tracer::sys::Child;
 use simple_markers_tracer::sys::lease::Lease;
-use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
+use simple_markers_tracer::sys::mapped::MappedFile;
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
 
+use super::pinned::{Leases, Pinned};
 use super::{TEXT, Watching};
 use crate::console::{Console, Status};
 use crate::files::{self, Input, Unreadable};
 use crate::left_out;
+use crate::narrow::Asked;
+use crate::planned::image_file;
 
 /// A file to look at, or why it cannot be.
 pub(super) type Found = Result<MappedFile, Unreadable>;
-
-/// The files that nobody writes to for now.
-type Leases = HashMap<FileId, Arc<Lease>>;
 
 /// The files that a user names.
 pub(super) fn named(paths: &[PathBuf]) -> Vec<Found> {
@@ -74,6 +72,25 @@ impl Watching {
         let is_wanted = |marker: &str| self.watch.question.asks_for(marker);
         left_out::tell(console, &self.plan, left_out, &stripped, &is_wanted);
         Ok(())
+    }
+
+    /// Says for the sites from the number `first` on what is counted there, and when.
+    ///
+    /// An argument or a filter that fits none of the first sites is an error, if they are the first that are
+    /// looked at.
+    pub(super) fn narrow(&mut self, console: &Console, first: usize, is_first: bool) -> anyhow::Result<()> {
+        if self.plan.sites.len() == first {
+            return Ok(());
+        }
+        let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
+        let names = self.plan.markers.iter().map(|marker| &*marker.name);
+        if is_first && !asked.has_markers(console, "--time", names) {
+            self.status = self.status.max(Status::NoMatch);
+            self.plan.sites.clear();
+            return Ok(());
+        }
+        let refused = self.plan.narrow(first, asked.filter, asked.question);
+        asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
     }
 
     /// Notes the loader of programs, which tells when it maps libraries.
@@ -173,33 +190,6 @@ impl Watching {
     }
 }
 
-/// The file of an image of the plan.
-pub(super) struct Pinned {
-    pub(super) image: usize,
-    pub(super) id: FileId,
-    /// Its path, in the mount namespace of the process that has mapped it.
-    pub(super) path: PathBuf,
-    /// Whether the path led to it here.
-    is_here: bool,
-    /// While it is open, no other file gets its number.
-    _file: Arc<File>,
-    /// While somebody has it, nobody writes to the file.
-    pub(super) lease: Option<Arc<Lease>>,
-}
-
-impl Pinned {
-    fn new(image: usize, file: &MappedFile, leases: &Leases) -> Option<Self> {
-        let is_here = file.opened_as().is_none();
-        let lease = leases.get(&file.id).cloned();
-        Some(Self { image, id: file.id, path: file.path.clone(), is_here, _file: file.pin()?, lease })
-    }
-
-    /// Whether the path led to the file here.
-    pub(super) fn is_here_at(&self, path: &Path) -> bool {
-        self.is_here && self.path == path
-    }
-}
-
 /// Removes from images that were stripped of their sites what says so. Returns their paths.
 fn forget_stripped(images: &mut [ResolvedImage]) -> Vec<String> {
     let mut paths = Vec::new();
@@ -212,12 +202,6 @@ fn forget_stripped(images: &mut [ResolvedImage]) -> Vec<String> {
         }
     }
     paths
-}
-
-/// Which file an image is.
-pub(crate) fn image_file(file: &MappedFile) -> ImageFile {
-    let opened = file.opened_as().map(|path| path.display().to_string());
-    ImageFile { opened, number: Some(file.id.number()) }
 }
 
 /// Adds the markers of an image that `keep` accepts to a plan. `file` is that of the image, if it may be

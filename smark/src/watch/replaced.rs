@@ -1,15 +1,16 @@
 //! Files that become others while they are watched: built again, moved, removed, or overwritten.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::sys::lease;
-use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
+use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::paths::Paths;
 
 use super::Watching;
-use super::add::Pinned;
+use super::named_files::{Change, Named};
+use super::pinned::Pinned;
 use super::summary::counted;
 use crate::console::Console;
 
@@ -18,80 +19,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// The most old files that are watched because a process may run them of which nothing can be known.
 const MOST_UNKNOWN: usize = 8;
-
-/// The files that the user named, by their paths.
-#[derive(Debug, Default)]
-pub(super) struct NamedFiles {
-    /// Tells when a path leads to another file; `None` if there is no path, or the kernel refuses it.
-    paths: Option<Paths>,
-    files: Vec<Named>,
-}
-
-/// A path, and the file to which it led when it was looked at.
-#[derive(Debug)]
-struct Named {
-    path: PathBuf,
-    /// The same without symbolic links, when it was looked at.
-    canonical: PathBuf,
-    file: Option<FileId>,
-    /// When it is said that there is no file; `None` if there is one, or it was said.
-    gone: Option<Instant>,
-    is_overwritten: bool,
-    /// When it is looked at again, because somebody had it open for writing.
-    written: Option<Instant>,
-}
-
-/// What has happened to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// Its path leads to another one.
-    Replaced {
-        /// Whether a process still runs an old one.
-        is_in_use: bool,
-    },
-    /// It has other contents.
-    Overwritten,
-}
-
-impl NamedFiles {
-    /// Watches the paths. Says so if they cannot be.
-    pub(super) fn new(console: &Console, paths: &[PathBuf]) -> Self {
-        let of = |path: &PathBuf| {
-            let file = MappedFile::named(path).ok();
-            let canonical = file.as_ref().map_or(path, |file| &file.path).clone();
-            Named {
-                path: path.clone(),
-                canonical,
-                file: file.map(|file| file.id),
-                gone: None,
-                is_overwritten: false,
-                written: None,
-            }
-        };
-        let files: Vec<Named> = paths.iter().map(of).collect();
-        if files.is_empty() {
-            return Self::default();
-        }
-        match Paths::new(paths) {
-            Ok(paths) => Self { paths: Some(paths), files },
-            Err(why) => {
-                console.note(&format!("if a FILE is built again, the new one is not watched: {why}"));
-                Self::default()
-            }
-        }
-    }
-
-    /// Tells when a path leads to another file.
-    pub(super) fn paths(&self) -> Option<&Paths> {
-        self.paths.as_ref()
-    }
-
-    /// How long until something is to be said.
-    pub(super) fn due(&self) -> Option<Duration> {
-        let times = self.files.iter().flat_map(|named| [named.gone, named.written]).flatten();
-        times.map(|when| when.saturating_duration_since(Instant::now())).min()
-    }
-}
 
 impl Watching {
     /// Removes the probes of the files that somebody wants to overwrite, and lets him.

@@ -10,10 +10,11 @@ use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
 use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, Traced, Wakes, signals};
 use simple_markers_tracer::{Hit, Plan};
 
-use super::add::Pinned;
+use super::explained;
 use super::matching::Matching;
-use super::replaced::{Change, NamedFiles};
-use super::{Watch, explained};
+use super::named_files::{Change, NamedFiles};
+use super::options::Watch;
+use super::pinned::Pinned;
 use crate::console::{Console, Status};
 use crate::narrow;
 use crate::planned::PlanFile;

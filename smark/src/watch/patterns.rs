@@ -1,0 +1,35 @@
+//! Says which patterns match nothing.
+
+use simple_markers_resolver::select::Unmatched;
+
+use super::Watching;
+use crate::console::{Console, Status};
+use crate::inputs::report_selection;
+
+impl Watching {
+    /// Whether patterns may match in files that are met later: those of the programs that are executed.
+    pub(super) fn may_match_later(&self) -> bool {
+        !self.watch.command.is_empty() && !self.watch.no_children && self.file.is_none()
+    }
+
+    /// Reports the patterns that match nothing.
+    pub(super) fn report_patterns(&mut self, console: &Console) -> anyhow::Result<Status> {
+        let selection = self.watch.filters.selection(&self.patterns)?;
+        if self.file.is_some() || selection.is_empty() || self.matching.is_complete() {
+            return Ok(Status::Done);
+        }
+        let unmatched = self.matching.unmatched.as_deref().unwrap_or_default();
+        Ok(report_selection(console, &selection, &self.patterns, unmatched, !self.matching.is_selected))
+    }
+
+    /// Says which patterns match nothing yet.
+    pub(super) fn note_patterns(&self, console: &Console) {
+        for Unmatched { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
+            let closest = crate::inputs::suggested(closest);
+            console.note(&format!(
+                "no {} matches `{pattern}` in the program and its libraries{closest}; what it executes is looked at too",
+                field.as_str()
+            ));
+        }
+    }
+}
