@@ -13,7 +13,8 @@ use simple_markers_resolver::resolve::{Detail, Resolution};
 
 use crate::config::PROFILE;
 use crate::console::{Console, Status};
-use crate::fix::{self, Fix};
+use crate::fix::files::replace;
+use crate::fix::options::Fix;
 use crate::inputs::{Inputs, Selected};
 use crate::project::ProjectSettings;
 use crate::sources::Sources;
@@ -56,7 +57,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse)]
     output: Vec<Output>,
     #[command(flatten)]
-    fix: Fix,
+    pub(crate) fix: Fix,
     /// The manifest that sets the debug information (`cargo smark` gives it)
     #[arg(long, hide = true, requires = "cargo_profile")]
     manifest: Option<PathBuf>,
@@ -164,7 +165,7 @@ impl FromArgMatches for Levels {
 }
 
 /// The result of a check.
-pub(crate) struct Looked {
+pub(crate) struct CheckResult {
     pub(crate) selected: Selected,
     pub(crate) report: Report,
     /// The exit status.
@@ -174,16 +175,13 @@ pub(crate) struct Looked {
 impl Check {
     pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<Status> {
         self.settle(console.settings)?;
-        if self.fix.fix {
-            return self.fix.run(&self, console);
-        }
-        let looked = self.look(console)?;
-        self.print(&looked, &[], console)?;
-        Ok(looked.status)
+        let result = self.look(console)?;
+        self.print(&result, &[], console)?;
+        Ok(result.status)
     }
 
     /// Takes from the settings what no option says.
-    fn settle(&mut self, project: &ProjectSettings) -> anyhow::Result<()> {
+    pub(crate) fn settle(&mut self, project: &ProjectSettings) -> anyhow::Result<()> {
         let levels = project.settings.levels.iter().map(|level| (level.value.severity, level.value.codes.clone()));
         self.levels.0.splice(0..0, levels);
         self.lock = self.lock.take().or_else(|| project.lock());
@@ -197,7 +195,7 @@ impl Check {
     }
 
     /// Checks the files, and writes the lock file with `--update`.
-    pub(crate) fn look(&self, console: &Console) -> anyhow::Result<Looked> {
+    pub(crate) fn look(&self, console: &Console) -> anyhow::Result<CheckResult> {
         let text = self.lock.as_deref().map(|path| self.read(path)).transpose()?.flatten();
         // Reported before the files are read.
         let mut lock = match (&self.lock, &text) {
@@ -241,7 +239,7 @@ impl Check {
                     console.note(&format!("{}: {name} {what}", path.display()));
                 }
                 if text.as_deref() != Some(&*updated) {
-                    fix::files::replace(path, updated.as_bytes()).with_context(|| path.display().to_string())?;
+                    replace(path, updated.as_bytes()).with_context(|| path.display().to_string())?;
                 }
                 lock = Some(parse(path, &updated)?);
             }
@@ -273,13 +271,13 @@ impl Check {
         };
         let status = status.max(held);
         drop((keep, chosen, rows));
-        Ok(Looked { report, status, selected })
+        Ok(CheckResult { report, status, selected })
     }
 
     /// Prints the report, and writes the files of `--output`. `first` is printed before the human
     /// report.
-    pub(crate) fn print(&self, looked: &Looked, first: &[u8], console: &Console) -> anyhow::Result<()> {
-        let Looked { selected, report, .. } = looked;
+    pub(crate) fn print(&self, result: &CheckResult, first: &[u8], console: &Console) -> anyhow::Result<()> {
+        let CheckResult { selected, report, .. } = result;
         if self.format == Format::Human {
             io::stdout().lock().write_all(first)?;
         } else {

@@ -119,6 +119,7 @@ fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Resul
     match command {
         Command::List(list) => list.run(console).map(ExitCode::from),
         Command::Show(show) => show.run(console).map(ExitCode::from),
+        Command::Check(check) if check.fix.fix => fix::run(check, console).map(ExitCode::from),
         Command::Check(check) => check.run(console).map(ExitCode::from),
         Command::Export(export) => export.run(console).map(ExitCode::from),
         Command::Trace(trace) => trace.run(console),

@@ -20,7 +20,7 @@ const CRATES: [(&str, &[(&str, usize)]); 6] = [
     ("tracer/events/src", &[]),
     ("tracer/src", &[]),
     ("tracer/top/src", &[]),
-    ("smark/src", &[("check", 3)]),
+    ("smark/src", &[]),
 ];
 
 type Module = Vec<String>;

@@ -9,70 +9,35 @@ mod blame;
 mod build;
 pub(crate) mod files;
 mod messages;
+pub(crate) mod options;
 mod report;
 mod session;
 pub(crate) mod vcs;
 
-use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::Args;
 
 use crate::check::Check;
 use crate::console::{Console, Status};
 use build::{Build, Built};
-use session::{Probes, Session};
-
-/// The options of `--fix`.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Fixes")]
-pub(crate) struct Fix {
-    /// Change the sources until the check passes: keep lost arguments, anchor markers that are not
-    /// exact
-    ///
-    /// Only findings that are denied are fixed. A change that does not help, or does not compile,
-    /// is taken back. A marker in async code becomes a probe if an argument cannot be kept (`--probe`).
-    #[arg(long, conflicts_with = "update")]
-    pub(crate) fix: bool,
-    /// The shell command that builds the FILEs. It runs before the first check and after each
-    /// change; without it the sources are changed once, and you have to build and check the program
-    /// again
-    #[arg(long, value_name = "COMMAND", requires = "fix")]
-    build: Option<String>,
-    /// The program that builds the FILEs, and its arguments; `cargo smark` sets it
-    #[arg(long, value_name = "ARGUMENT", requires = "fix", conflicts_with = "build", hide = true)]
-    build_argument: Vec<OsString>,
-    /// Which markers of Rust become probes (`simple_probe!`) if an argument cannot be kept, or `keep`
-    /// did not help. A probe costs two or three instructions while it is off
-    #[arg(long, value_name = "WHICH", requires = "fix", default_value = "async", value_enum)]
-    probe: Probes,
-    /// Print the changes as a diff, and change nothing
-    #[arg(long, requires = "fix")]
-    dry_run: bool,
-    /// Change only sources below this folder [default: the repository of the current folder, else
-    /// the current folder]
-    #[arg(long, value_name = "FOLDER", requires = "fix")]
-    within: Option<PathBuf>,
-    /// Fix even if the repository has uncommitted changes
-    #[arg(long, requires = "fix")]
-    allow_dirty: bool,
-    /// Fix even if the repository has staged changes
-    #[arg(long, requires = "fix")]
-    allow_staged: bool,
-    /// Fix even if the sources are in no git repository
-    #[arg(long, requires = "fix")]
-    allow_no_vcs: bool,
-}
+use options::Fix;
+use session::Session;
 
 /// The highest number of builds and checks. Each round tries at least one new change.
 const MOST_ROUNDS: usize = 100;
 
+/// Checks, and changes the sources until no change helps.
+pub(crate) fn run(mut check: Check, console: &Console) -> anyhow::Result<Status> {
+    check.settle(console.settings)?;
+    check.fix.run(&check, console)
+}
+
 impl Fix {
     /// Checks, and changes the sources until no change helps. Prints the last check as
     /// [`Check::run`] does.
-    pub(crate) fn run(&self, check: &Check, console: &Console) -> anyhow::Result<Status> {
+    fn run(&self, check: &Check, console: &Console) -> anyhow::Result<Status> {
         let root = self.root()?;
         if !self.dry_run {
             let allowed =
@@ -82,24 +47,24 @@ impl Fix {
         if !self.build()?.succeeds {
             anyhow::bail!("the build fails; nothing was changed");
         }
-        let mut looked = check.look(console)?;
+        let mut result = check.look(console)?;
         let mut session = Session::new(&root, self.probe).with_context(|| root.display().to_string())?;
-        session.begin(&looked);
+        session.begin(&result);
         if self.dry_run {
-            session.propose(&looked);
+            session.propose(&result);
             let mut out = io::stdout().lock();
             out.write_all(session.diff().as_bytes())?;
             out.flush()?;
             drop(out);
-            session.report(&mut io::stderr().lock(), &looked, false)?;
-            return Ok(looked.status);
+            session.report(&mut io::stderr().lock(), &result, false)?;
+            return Ok(result.status);
         }
         let quiet = Console { quiet: true, ..*console };
         for round in 0..MOST_ROUNDS {
             if round > 0 {
-                session.take_back(&looked);
+                session.take_back(&result);
             }
-            session.propose(&looked);
+            session.propose(&result);
             if !session.is_changed() {
                 break;
             }
@@ -108,13 +73,13 @@ impl Fix {
                 break;
             }
             self.build_with(&mut session)?;
-            looked = check.look(&quiet)?;
+            result = check.look(&quiet)?;
         }
         let needs_build = self.build_command().is_none() && session.has_changes();
         let mut said = Vec::new();
-        session.report(&mut said, &looked, needs_build)?;
-        check.print(&looked, &said, console)?;
-        Ok(looked.status)
+        session.report(&mut said, &result, needs_build)?;
+        check.print(&result, &said, console)?;
+        Ok(result.status)
     }
 
     /// Builds with the changes of the session. If the build fails, leaves out the changes that the

@@ -11,7 +11,7 @@ use simple_markers_resolver::verdicts::Group;
 
 use super::files::FileRefusal;
 use super::session::{Edit, Extent, Key, Reason, Session, Work};
-use crate::check::Looked;
+use crate::check::CheckResult;
 
 /// What a probe costs (docs/measured/cost.md).
 const PROBE_COST: &str = "A probe costs two instructions while it is off (three with a compiler before Rust 1.87, on AArch64 and \
@@ -21,7 +21,7 @@ const PROBE_COST: &str = "A probe costs two instructions while it is off (three 
 impl Session {
     /// Lists the changes to each marker, the edits that failed, and the denied findings that no edit
     /// settles.
-    pub(super) fn report(&self, out: &mut dyn Write, looked: &Looked, needs_build: bool) -> io::Result<()> {
+    pub(super) fn report(&self, out: &mut dyn Write, result: &CheckResult, needs_build: bool) -> io::Result<()> {
         for work in self.work.values() {
             let head = self.head(work);
             if work.edits.probe {
@@ -60,7 +60,7 @@ impl Session {
                 if probes == 1 { "1 marker became a probe" } else { &format!("{probes} markers became probes") };
             writeln!(out, "{became}. {PROBE_COST}")?;
         }
-        self.left(out, looked)?;
+        self.left(out, result)?;
         if needs_build {
             writeln!(out, "The sources were changed: build the program, and check it again.")?;
         }
@@ -86,20 +86,20 @@ impl Session {
     }
 
     /// Lists the denied findings that no edit of a marker settles.
-    fn left(&self, out: &mut dyn Write, looked: &Looked) -> io::Result<()> {
+    fn left(&self, out: &mut dyn Write, result: &CheckResult) -> io::Result<()> {
         let mut known: HashSet<(Key, &str)> = HashSet::new();
-        for (key, finding) in self.denied(looked) {
+        for (key, finding) in self.denied(result) {
             let Some(work) = self.work.get(&key) else { continue };
             let is_said = matches!(finding.code.group(), Group::Arguments | Group::Exactness)
                 && !(work.failed.is_empty() && work.left.is_empty());
-            let has_edit = fix::edits_for(&looked.selected.resolution, finding).is_some();
+            let has_edit = fix::edits_for(&result.selected.resolution, finding).is_some();
             if !is_said && !has_edit && known.insert((key, finding.code.as_str())) {
                 writeln!(out, "not fixed {}: {}", self.head(work), shown(&of_finding(finding)))?;
             }
         }
         // A marker that is gone is not among the markers of the program.
         let is_gone = |finding: &&Finding| finding.is_denied() && finding.index.is_none();
-        for finding in looked.report.findings.iter().filter(is_gone) {
+        for finding in result.report.findings.iter().filter(is_gone) {
             writeln!(out, "not fixed {}", shown(&format!("{}: {}", finding.marker, of_finding(finding))))?;
         }
         Ok(())

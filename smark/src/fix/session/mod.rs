@@ -19,9 +19,10 @@ use simple_markers_resolver::resolve::{Marker, Survival};
 use simple_markers_resolver::verdicts::{Code, Group};
 
 use super::files::{self, FileRefusal, Folders};
-use crate::check::Looked;
+use super::options::Probes;
+use crate::check::CheckResult;
 use work::Subject;
-pub(super) use work::{Change, Edit, Extent, Key, Probes, Reason, Work, set, unset};
+pub(super) use work::{Change, Edit, Extent, Key, Reason, Work, set, unset};
 
 /// The name of a marker's file, and its path if the name does not say it.
 type Named = (String, Option<Arc<str>>);
@@ -57,8 +58,8 @@ impl Session {
     }
 
     /// Records the markers before any change.
-    pub(super) fn begin(&mut self, looked: &Looked) {
-        for image in &looked.selected.resolution.images {
+    pub(super) fn begin(&mut self, result: &CheckResult) {
+        for image in &result.selected.resolution.images {
             for marker in &image.markers {
                 let known = self.work.entry(self.key(marker)).or_insert_with(|| Work::new(marker));
                 // Only a marker with a site has a column.
@@ -123,13 +124,13 @@ impl Session {
     }
 
     /// The edits that the denied findings need, by original marker.
-    fn wanted(&self, looked: &Looked) -> Vec<(Key, fix::Remedy)> {
-        let denied = looked.report.findings.iter().filter(|finding| finding.is_denied());
+    fn wanted(&self, result: &CheckResult) -> Vec<(Key, fix::Remedy)> {
+        let denied = result.report.findings.iter().filter(|finding| finding.is_denied());
         let lines = self.lines();
-        let wanted = fix::wanted(&looked.selected.resolution, denied);
+        let wanted = fix::wanted(&result.selected.resolution, denied);
         let with_key = |((image, marker), wanted)| {
             let (image, marker): (usize, usize) = (image, marker);
-            let marker = looked.selected.resolution.images.get(image)?.markers.get(marker)?;
+            let marker = result.selected.resolution.images.get(image)?.markers.get(marker)?;
             Some((lines.get(&self.key(marker))?.clone(), wanted))
         };
         wanted.into_iter().filter_map(with_key).collect()
@@ -167,9 +168,9 @@ impl Session {
     }
 
     /// Adds the needed edits that were not tried yet.
-    pub(super) fn propose(&mut self, looked: &Looked) {
-        let extents = self.extents(looked);
-        for (key, wanted) in self.wanted(looked) {
+    pub(super) fn propose(&mut self, result: &CheckResult) {
+        let extents = self.extents(result);
+        for (key, wanted) in self.wanted(result) {
             if self.propose_probe(&key, &wanted) {
                 continue;
             }
@@ -257,12 +258,12 @@ impl Session {
 
     /// Takes back the edits since the last check that did not help. One that leaves a smaller part of
     /// the copies bad stays.
-    pub(super) fn take_back(&mut self, looked: &Looked) {
-        let denied = self.denied(looked);
+    pub(super) fn take_back(&mut self, result: &CheckResult) {
+        let denied = self.denied(result);
         let is_denied =
             |key: &Key, group| denied.iter().any(|(of, finding)| of == key && finding.code.group() == group);
-        let extents = self.extents(looked);
-        let probes = self.live_probes(looked);
+        let extents = self.extents(result);
+        let probes = self.live_probes(result);
         for (key, work) in &mut self.work {
             if work.edits.probe {
                 let is_settled =
@@ -299,29 +300,29 @@ impl Session {
     }
 
     /// The markers that are probes with a live site now.
-    fn live_probes(&self, looked: &Looked) -> BTreeSet<Key> {
+    fn live_probes(&self, result: &CheckResult) -> BTreeSet<Key> {
         let lines = self.lines();
-        let markers = looked.selected.resolution.images.iter().flat_map(|image| &image.markers);
+        let markers = result.selected.resolution.images.iter().flat_map(|image| &image.markers);
         let live = markers.filter(|marker| marker.is_probe && marker.survival == Some(Survival::Live));
         live.filter_map(|marker| lines.get(&self.key(marker)).cloned()).collect()
     }
 
     /// The denied findings by original marker.
-    pub(super) fn denied<'l>(&self, looked: &'l Looked) -> Vec<(Key, &'l Finding)> {
+    pub(super) fn denied<'l>(&self, result: &'l CheckResult) -> Vec<(Key, &'l Finding)> {
         let lines = self.lines();
         let of = |finding: &'l Finding| {
             let (image, marker) = finding.index?;
-            let marker = looked.selected.resolution.images.get(image)?.markers.get(marker)?;
+            let marker = result.selected.resolution.images.get(image)?.markers.get(marker)?;
             Some((lines.get(&self.key(marker))?.clone(), finding))
         };
-        looked.report.findings.iter().filter(|finding| finding.is_denied()).filter_map(of).collect()
+        result.report.findings.iter().filter(|finding| finding.is_denied()).filter_map(of).collect()
     }
 
     /// The bad copies of each marker, over all images, by what is bad.
-    fn extents(&self, looked: &Looked) -> BTreeMap<(Key, Subject), Extent> {
+    fn extents(&self, result: &CheckResult) -> BTreeMap<(Key, Subject), Extent> {
         type OfImage = (Key, Subject, Option<(usize, usize)>);
         let mut by_image: BTreeMap<OfImage, Extent> = BTreeMap::new();
-        for (key, finding) in self.denied(looked) {
+        for (key, finding) in self.denied(result) {
             let subject = match (finding.code, finding.argument.as_deref()) {
                 (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => {
                     Subject::Argument(text.to_owned())

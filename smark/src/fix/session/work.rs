@@ -22,17 +22,6 @@ pub(in crate::fix) enum Edit {
     Probe,
 }
 
-/// Which markers may become probes if `keep` does not settle their arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::fix) enum Probes {
-    /// None
-    Never,
-    /// Those in async functions, blocks and closures
-    Async,
-    /// All markers of Rust
-    Always,
-}
-
 /// One edit to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::fix) struct Change {
