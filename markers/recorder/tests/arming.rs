@@ -1,5 +1,8 @@
 //! Arming from inside the program, beside tools.
 
+#[macro_use]
+extern crate harness;
+
 mod support;
 
 use std::os::unix::fs::MetadataExt;
@@ -230,4 +233,8 @@ fn a_size_that_is_none_is_refused() {
         let said = "simple-markers: nothing is recorded: SIMPLE_MARKERS_KEEP is no number of MiB from 1 to 1048576\n";
         assert_eq!(String::from_utf8_lossy(&output.stderr), said);
     }
+}
+
+fn main() -> std::process::ExitCode {
+    harness::main()
 }

@@ -1,5 +1,8 @@
 //! Rings that are full, buffers that are replaced or cannot be made, and threads that end.
 
+#[macro_use]
+extern crate harness;
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,9 +202,7 @@ fn a_full_disk_loses_hits_and_nothing_else() {
         // SAFETY: a file system for this process, which needs root.
         unsafe {
             if libc::unshare(libc::CLONE_NEWNS) != 0 {
-                // As root only, like the tests that set probes in the kernel.
-                println!("SKIPPED: a file system of its own needs root");
-                return;
+                return tools::skipped("a file system of its own needs root");
             }
             let private = libc::MS_REC | libc::MS_PRIVATE;
             let none = std::ptr::null();
@@ -318,4 +319,8 @@ fn threads_that_record_at_once_have_files_of_their_own() {
         assert!(first.into_iter().eq((0..THREADS).map(|thread| thread * EACH)));
     };
     run("threads_that_record_at_once_have_files_of_their_own", inner, |_| ());
+}
+
+fn main() -> std::process::ExitCode {
+    harness::main()
 }

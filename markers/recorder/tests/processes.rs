@@ -1,5 +1,8 @@
 //! Processes that fork, run other programs, and end in all ways.
 
+#[macro_use]
+extern crate harness;
+
 mod support;
 
 use std::collections::BTreeMap;
@@ -381,7 +384,7 @@ fn a_program_that_is_killed_leaves_no_torn_record() {
         }
         all += count;
     }
-    println!("{rounds} times, {all} hits");
+    note!("{rounds} times, {all} hits");
 }
 
 #[test]
@@ -426,4 +429,8 @@ fn a_program_says_why_it_does_not_record() {
         .collect();
     names.sort();
     assert_eq!(names, ["simple-markers-", "trace", "trace-"]);
+}
+
+fn main() -> std::process::ExitCode {
+    harness::main()
 }

@@ -1,5 +1,8 @@
 //! What is recorded is what was passed, on the fast path and on the slow path.
 
+#[macro_use]
+extern crate harness;
+
 mod support;
 
 use simple_markers_record::buffer::Layout;
@@ -211,4 +214,8 @@ fn probes_are_listed() {
     assert_eq!((two.file(), two.format(), two.arguments()), (file!(), "%d %lu", "a, *b.c"));
     assert_eq!(two.line(), LINE);
     assert!(!two.is_armed());
+}
+
+fn main() -> std::process::ExitCode {
+    harness::main()
 }
