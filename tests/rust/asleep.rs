@@ -34,31 +34,29 @@ fn named<'a>(code: &'a Code, name: &str) -> &'a Function {
     code.functions().iter().find(|function| function.name == name).unwrap_or_else(|| panic!("no function {name}"))
 }
 
-#[test]
-fn a_probe_that_is_off_costs_two_instructions() {
+#[test(cases = ["1", "2", "3", "s"], desk = [2])]
+fn a_probe_that_is_off_costs_two_instructions(level: &str) {
     let toolchain = Toolchain::new();
-    for level in tools::slice("a probe that is off", &["1", "2", "3", "s"], &[2]) {
-        let with = toolchain.build(Markers::OnWithoutAlloc);
-        let without = toolchain.build(Markers::Off);
-        let image = compile(&with, level);
-        let (with, without) = (Code::of(&image), Code::of(&compile(&without, level)));
-        for (name, probes) in FUNCTIONS {
-            let on = asleep(&with, named(&with, name));
-            let off = asleep(&without, named(&without, name));
-            let both = || format!("-O{level} {name}\n{on}\nwithout:\n{off}");
-            assert_eq!(on.switches.len(), probes, "{}", both());
-            assert_eq!(on.work(), off.work() + 2 * probes, "{}", both());
-            assert!(on.instructions.len() <= off.instructions.len() + 3 * probes, "{}", both());
-            let distinct: BTreeSet<_> = on.switches.iter().collect();
-            assert_eq!(distinct.len(), 1, "one switch for all copies: {}", both());
-        }
-        // Every site is anchored, has its values, and the address of a switch.
-        let sites = fixture::sites(&image);
-        assert_eq!(sites.iter().filter(|site| site.pc != 0).count(), 10, "-O{level}: {sites:?}");
-        for site in sites.iter().filter(|site| site.pc != 0) {
-            assert_eq!(site.flags & 0b101, 0b101, "{site:?}");
-            assert_eq!(with.at(site.pc).map(|at| at.mnemonic.as_str()), Some("nop"), "-O{level}: {site:?}");
-        }
+    let with = toolchain.build(Markers::OnWithoutAlloc);
+    let without = toolchain.build(Markers::Off);
+    let image = compile(&with, level);
+    let (with, without) = (Code::of(&image), Code::of(&compile(&without, level)));
+    for (name, probes) in FUNCTIONS {
+        let on = asleep(&with, named(&with, name));
+        let off = asleep(&without, named(&without, name));
+        let both = || format!("-O{level} {name}\n{on}\nwithout:\n{off}");
+        assert_eq!(on.switches.len(), probes, "{}", both());
+        assert_eq!(on.work(), off.work() + 2 * probes, "{}", both());
+        assert!(on.instructions.len() <= off.instructions.len() + 3 * probes, "{}", both());
+        let distinct: BTreeSet<_> = on.switches.iter().collect();
+        assert_eq!(distinct.len(), 1, "one switch for all copies: {}", both());
+    }
+    // Every site is anchored, has its values, and the address of a switch.
+    let sites = fixture::sites(&image);
+    assert_eq!(sites.iter().filter(|site| site.pc != 0).count(), 10, "-O{level}: {sites:?}");
+    for site in sites.iter().filter(|site| site.pc != 0) {
+        assert_eq!(site.flags & 0b101, 0b101, "{site:?}");
+        assert_eq!(with.at(site.pc).map(|at| at.mnemonic.as_str()), Some("nop"), "-O{level}: {site:?}");
     }
 }
 

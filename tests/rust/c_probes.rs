@@ -8,7 +8,7 @@ use std::process::Command;
 
 use regex::Regex;
 use simple_markers_tests::computer::Computer;
-use simple_markers_tests::header::{self, Compiler, Language, Source};
+use simple_markers_tests::header::{self, Compiler, Language, Source, with_each};
 use simple_markers_tests::{fixture, tools};
 use tempfile::TempDir;
 
@@ -110,33 +110,29 @@ fn copies_of_clang_share_a_switch() {
 }
 
 /// A program that does not look at its own probes: nothing but the functions needs the descriptors.
-#[test]
-fn what_is_dropped_takes_its_switch_with_it() {
+#[test(cases = with_each(["bfd", "lld", "mold"]))]
+fn what_is_dropped_takes_its_switch_with_it((compiler, linker): (Compiler, &str)) {
     const TEXT: &str = "#include <simple_marker.h>\n\
         int dead(int a) { simple_probe(drop:dead, \"%d %s\", a, \"text\"); return a; }\n\
         int main(void) { simple_probe(drop:live, \"%d\", 1); return 0; }\n";
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
-        for linker in ["bfd", "lld", "mold"] {
-            if tools::find(compiler.name()).is_none() || tools::find(&format!("ld.{linker}")).is_none() {
-                continue;
-            }
-            let folder = TempDir::new().expect("a folder");
-            let source = folder.path().join("drop.c");
-            std::fs::write(&source, TEXT).expect("a source");
-            let image = folder.path().join("image");
-            let mut command = compiler.command(Language::C);
-            command.args(["-O2", "-ffunction-sections", DROPPING, &format!("-fuse-ld={linker}"), "-o"]);
-            fixture::succeeds_silently(command.arg(&image).arg(&source));
-            let symbols = header::symbols(&image).into_iter().map(|symbol| symbol.name);
-            let names: Vec<_> = symbols.filter(|name| name.starts_with("simple_probe:") || name == "dead").collect();
-            // mold drops no section whose name is an identifier of C.
-            let expected = if linker == "mold" { vec!["dead:2", "live:3"] } else { vec!["live:3"] };
-            let expected = expected.iter().map(|rest| format!("simple_probe:drop:{rest}:{}", source.display()));
-            assert!(names.iter().cloned().eq(expected), "{} {linker}: {names:?}", compiler.name());
-            let live = fixture::sites(&image).into_iter().filter(|site| site.pc != 0).map(|site| site.name);
-            assert_eq!(live.collect::<Vec<_>>(), ["drop:live"], "{} {linker}", compiler.name());
-        }
+    if tools::find(compiler.name()).is_none() || tools::find(&format!("ld.{linker}")).is_none() {
+        return;
     }
+    let folder = TempDir::new().expect("a folder");
+    let source = folder.path().join("drop.c");
+    std::fs::write(&source, TEXT).expect("a source");
+    let image = folder.path().join("image");
+    let mut command = compiler.command(Language::C);
+    command.args(["-O2", "-ffunction-sections", DROPPING, &format!("-fuse-ld={linker}"), "-o"]);
+    fixture::succeeds_silently(command.arg(&image).arg(&source));
+    let symbols = header::symbols(&image).into_iter().map(|symbol| symbol.name);
+    let names: Vec<_> = symbols.filter(|name| name.starts_with("simple_probe:") || name == "dead").collect();
+    // mold drops no section whose name is an identifier of C.
+    let expected = if linker == "mold" { vec!["dead:2", "live:3"] } else { vec!["live:3"] };
+    let expected = expected.iter().map(|rest| format!("simple_probe:drop:{rest}:{}", source.display()));
+    assert!(names.iter().cloned().eq(expected), "{} {linker}: {names:?}", compiler.name());
+    let live = fixture::sites(&image).into_iter().filter(|site| site.pc != 0).map(|site| site.name);
+    assert_eq!(live.collect::<Vec<_>>(), ["drop:live"], "{} {linker}", compiler.name());
 }
 
 /// What a function without branches of its own executes while its probes are off.
@@ -160,56 +156,45 @@ fn asleep(image: &Path, name: &str) -> Vec<String> {
     }
 }
 
-#[test]
-fn aarch64_tests_a_switch_in_three_instructions() {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
-        if !Computer::Aarch64.has(compiler) {
-            continue;
-        }
-        let folder = TempDir::new().expect("a folder");
-        for level in tools::slice("aarch64 probe that is off", &["-O1", "-O2", "-O3", "-Os"], &[1]) {
-            let compile = |more: &[&str]| {
-                let image = folder.path().join(format!("asleep{}.so", more.concat()));
-                let mut command = Computer::Aarch64.compilation(compiler, Language::C);
-                command.args(STRICT).args(["-std=c99", level, "-fPIC", "-shared", "-nostdlib"]).args(more);
-                fixture::succeeds_silently(command.arg("tests/probes/src/asleep.c").arg("-o").arg(&image));
-                image
-            };
-            let (with, without) = (compile(&[]), compile(&["-DSIMPLE_MARKER_OFF"]));
-            for name in ["none", "plain", "floats", "five"] {
-                let (with, without) = (asleep(&with, name), asleep(&without, name));
-                let what = format!("{} {level} {name}: {with:?} and {without:?}", compiler.name());
-                assert!(with.len() - without.len() <= 4, "{what}");
-                let work = |texts: &[String]| texts.iter().filter(|text| !text.starts_with("mov")).count();
-                assert_eq!(work(&with), work(&without) + 3, "{what}");
-            }
-        }
+#[test(cases = with_each(["-O1", "-O2", "-O3", "-Os"]), desk = [1, 5])]
+fn aarch64_tests_a_switch_in_three_instructions((compiler, level): (Compiler, &str)) {
+    if !Computer::Aarch64.has(compiler) {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let compile = |more: &[&str]| {
+        let image = folder.path().join(format!("asleep{}.so", more.concat()));
+        let mut command = Computer::Aarch64.compilation(compiler, Language::C);
+        command.args(STRICT).args(["-std=c99", level, "-fPIC", "-shared", "-nostdlib"]).args(more);
+        fixture::succeeds_silently(command.arg("tests/probes/src/asleep.c").arg("-o").arg(&image));
+        image
+    };
+    let (with, without) = (compile(&[]), compile(&["-DSIMPLE_MARKER_OFF"]));
+    for name in ["none", "plain", "floats", "five"] {
+        let (with, without) = (asleep(&with, name), asleep(&without, name));
+        let what = format!("{} {level} {name}: {with:?} and {without:?}", compiler.name());
+        assert!(with.len() - without.len() <= 4, "{what}");
+        let work = |texts: &[String]| texts.iter().filter(|text| !text.starts_with("mov")).count();
+        assert_eq!(work(&with), work(&without) + 3, "{what}");
     }
 }
 
-#[test]
-fn gdb_reads_the_values_of_probes_on_aarch64() {
-    let mut read = 0;
-    let mut programs = 0;
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
-        if !Computer::Aarch64.has(compiler) {
-            continue;
-        }
-        for level in ["-O0", "-O2"] {
-            let folder = TempDir::new().expect("a folder");
-            let source = Source::new("tests/c/probe.c");
-            let image = folder.path().join("probe");
-            let mut command = Computer::Aarch64.compilation(compiler, Language::C);
-            command.args(STRICT).args(["-std=c11", level, "-g", "-static", "-o"]).arg(&image);
-            fixture::succeeds_silently(command.arg(&source.path));
-            let status = Computer::Aarch64.runs(&image).status().expect("the program starts");
-            assert!(status.success(), "{} {level}: {status}", compiler.name());
-            let hits = hits(Computer::Aarch64, &image, folder.path());
-            read += compare(&source, &hits, &format!("aarch64 {} {level}", compiler.name()));
-            programs += 1;
-        }
+#[test(cases = with_each(["-O0", "-O2"]))]
+fn gdb_reads_the_values_of_probes_on_aarch64((compiler, level): (Compiler, &str)) {
+    if !Computer::Aarch64.has(compiler) {
+        return;
     }
-    assert_eq!(read, programs * 13, "the values that were read");
+    let folder = TempDir::new().expect("a folder");
+    let source = Source::new("tests/c/probe.c");
+    let image = folder.path().join("probe");
+    let mut command = Computer::Aarch64.compilation(compiler, Language::C);
+    command.args(STRICT).args(["-std=c11", level, "-g", "-static", "-o"]).arg(&image);
+    fixture::succeeds_silently(command.arg(&source.path));
+    let status = Computer::Aarch64.runs(&image).status().expect("the program starts");
+    assert!(status.success(), "{} {level}: {status}", compiler.name());
+    let hits = hits(Computer::Aarch64, &image, folder.path());
+    let read = compare(&source, &hits, &format!("aarch64 {} {level}", compiler.name()));
+    assert_eq!(read, 13, "the values that were read");
 }
 
 /// No standard that the header supports warns.

@@ -125,13 +125,13 @@ fn second_opinion(program: &Path, script: &Path, text: &str) {
     assert_eq!(theirs, ours, "{table}");
 }
 
-#[test]
-fn gdb_finds_functions_of_c_by_any_name() {
-    if find("gdb").is_none() {
+#[test(cases = ROWS, desk = [0, 6])]
+fn gdb_finds_functions_of_c_by_any_name((name, options): (&str, &[&str])) {
+    if find("gdb").is_none() || find(name).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let rows: [(&str, &[&str]); 7] = [
+    const ROWS: [(&str, &[&str]); 7] = [
         ("gcc", &["-O2", "-fopenmp"]),
         ("gcc", &["-O2", "-no-pie"]),
         ("gcc", &["-O2", "-flto", "-Wl,--build-id=none"]),
@@ -140,37 +140,27 @@ fn gdb_finds_functions_of_c_by_any_name() {
         ("clang", &["-O2", "-flto=thin", "-fuse-ld=lld"]),
         ("clang", &["-O2", "-g3", "-fuse-ld=lld", "-Wl,--build-id"]),
     ];
-    for (number, (name, options)) in slice("names of C in gdb", &rows, &[0, 6]).into_iter().enumerate() {
-        if find(name).is_none() {
-            continue;
-        }
-        let program = folder.path().join(format!("names{number}"));
-        let mut compile = compiler(name, options);
-        compile.arg(list()).args([source("names.c"), source("names_second.c")]).arg("-o").arg(&program);
-        run(&mut compile);
-        compare(&program, 110);
-    }
+    let program = folder.path().join("names");
+    let mut compile = compiler(name, options);
+    compile.arg(list()).args([source("names.c"), source("names_second.c")]).arg("-o").arg(&program);
+    run(&mut compile);
+    compare(&program, 110);
 }
 
-#[test]
-fn gdb_finds_functions_of_cpp_by_any_name() {
-    if find("gdb").is_none() {
+#[test(cases = ROWS, desk = [0])]
+fn gdb_finds_functions_of_cpp_by_any_name((name, options): (&str, &[&str])) {
+    if find("gdb").is_none() || find(name).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let rows: [(&str, &[&str]); 3] = [("g++", &["-O2"]), ("g++", &["-O0", "-no-pie"]), ("clang++", &["-O2"])];
-    for (number, (name, options)) in slice("names of C++ in gdb", &rows, &[0]).into_iter().enumerate() {
-        if find(name).is_none() {
-            continue;
-        }
-        let program = folder.path().join(format!("names{number}"));
-        run(compiler(name, options).arg("-std=c++20").arg(source("names.cc")).arg("-o").arg(&program));
-        compare(&program, 38);
-    }
+    const ROWS: [(&str, &[&str]); 3] = [("g++", &["-O2"]), ("g++", &["-O0", "-no-pie"]), ("clang++", &["-O2"])];
+    let program = folder.path().join("names");
+    run(compiler(name, options).arg("-std=c++20").arg(source("names.cc")).arg("-o").arg(&program));
+    compare(&program, 38);
 }
 
-#[test]
-fn gdb_finds_functions_of_rust_by_any_name() {
+#[test(cases = ROWS, desk = [1])]
+fn gdb_finds_functions_of_rust_by_any_name((name, flags): (&str, &[&str])) {
     if find("gdb").is_none() {
         return;
     }
@@ -178,22 +168,20 @@ fn gdb_finds_functions_of_rust_by_any_name() {
     let rest =
         format!("[dependencies]\nsimple-markers = {}\n[profile.release]\ndebug = \"full\"\n", fixture::markers(""));
     // The second crate has the name of its function.
-    let rows: [(&str, &[&str]); 3] = [
+    const ROWS: [(&str, &[&str]); 3] = [
         ("export-names", &["-Csymbol-mangling-version=v0"]),
         ("main", &[]),
         ("export-names-unit", &["-Ccodegen-units=1", "-Copt-level=2"]),
     ];
-    for (name, flags) in slice("names of Rust in gdb", &rows, &[1]) {
-        let fixture = Fixture::empty(&format!("export-names-{name}")).file("src/main.rs", &text);
-        let manifest =
-            format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n{rest}");
-        let fixture = fixture.file("Cargo.toml", &manifest);
-        fixture::succeeds_silently(fixture.cargo("rustc").arg("--release").arg("--").args(flags));
-        let built = fixture::target().join("release").join(name);
-        let program = fixture.folder().join("program");
-        fs::copy(&built, &program).expect("a copy");
-        compare(&program, 30);
-    }
+    let fixture = Fixture::empty(&format!("export-names-{name}")).file("src/main.rs", &text);
+    let manifest =
+        format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n{rest}");
+    let fixture = fixture.file("Cargo.toml", &manifest);
+    fixture::succeeds_silently(fixture.cargo("rustc").arg("--release").arg("--").args(flags));
+    let built = fixture::target().join("release").join(name);
+    let program = fixture.folder().join("program");
+    fs::copy(&built, &program).expect("a copy");
+    compare(&program, 30);
 }
 
 /// A gdb that is killed if it hangs: it may step for ever where someone else has a uprobe.

@@ -14,7 +14,7 @@ use simple_markers_resolver::resolve::{
 use simple_markers_tests::fixture;
 use simple_markers_tests::ghosts::Probes;
 use simple_markers_tests::matrix::{Build, Markers, Toolchain};
-use simple_markers_tests::tools::{find, run, slice};
+use simple_markers_tests::tools::{find, run};
 
 use super::ghost_sites::{addresses, markers};
 
@@ -157,8 +157,8 @@ fn variable(marker: &Marker) -> String {
     Hash::new(marker.name.as_bytes(), marker.format.as_bytes(), args.join(", ").as_bytes()).variable()
 }
 
-#[test]
-fn ghosts_by_rustc_are_where_their_blocks_begin() {
+#[test(cases = OPTIONS, desk = [0])]
+fn ghosts_by_rustc_are_where_their_blocks_begin(options: &[&str]) {
     const OPTIONS: [&[&str]; 4] = [
         &["-Copt-level=3", "-Cpanic=abort"],
         &["-Copt-level=1"],
@@ -167,59 +167,57 @@ fn ghosts_by_rustc_are_where_their_blocks_begin() {
     ];
     let has_dump = find("llvm-dwarfdump").is_some();
     let probes = Probes::open();
-    for options in slice("ghosts of Rust", &OPTIONS, &[0]) {
-        let build = TOOLCHAIN.build(Markers::On);
-        let image = program(&build, PROGRAM, &[options, &["-Cdebuginfo=2"]].concat());
-        let blocks = if has_dump { blocks(&image) } else { BTreeMap::new() };
-        let mut places = BTreeMap::new();
-        let all: Vec<Marker> = markers(&image).into_iter().filter(|marker| marker.is_ghost).collect();
-        assert_eq!(all.len(), 7, "{options:?}");
-        for marker in &all {
-            let what = format!("{options:?} {}", marker.name);
-            let found = addresses(marker);
-            // Nothing follows the ghost, or the function runs in the compiler.
-            let is_gone = matches!(&*marker.name, "ghost:last" | "ghost:folded");
-            // LLVM drops the blocks of inlined copies in which no variable has a place.
-            let is_dropped = &*marker.name == "ghost:inlined_2";
-            let survival = match () {
-                () if is_gone => (Some(Survival::Eliminated), marker.absence.clone()),
-                () if is_dropped => (None, Some(Absence::Ghost { problem: GhostProblem::NoPlace })),
-                () => (Some(Survival::Live), None),
-            };
-            assert_eq!((marker.survival, marker.absence.clone()), survival, "{what}");
-            if has_dump {
-                assert_eq!(found, blocks.get(&variable(marker)).cloned().unwrap_or_default(), "{what}");
-            }
-            let copies = match &*marker.name {
-                "ghost:generic_2" => 2,
-                _ if is_gone || is_dropped => 0,
-                _ => 1,
-            };
-            assert_eq!(found.len(), copies, "{what}");
-            for site in &marker.sites {
-                assert_eq!(site.exactness, Some(Exactness::Likely), "{what}");
-                // The shim for calls through a virtual table may have an inlined copy of the closure.
-                let is_copied = &*marker.name == "ghost:closure_1";
-                assert!(is_copied || site.exactness_reason == Some(REMOVABLE), "{what}: {:?}", site.exactness_reason);
-                assert_eq!(site.origin, Origin::Block, "{what}");
-                let Some(SitePlace::Address(address)) = site.place else { panic!("{what}: {:?}", site.place) };
-                places.insert(address, (&marker.name, site.file_offset.expect("in the file").0));
-            }
+    let build = TOOLCHAIN.build(Markers::On);
+    let image = program(&build, PROGRAM, &[options, &["-Cdebuginfo=2"]].concat());
+    let blocks = if has_dump { blocks(&image) } else { BTreeMap::new() };
+    let mut places = BTreeMap::new();
+    let all: Vec<Marker> = markers(&image).into_iter().filter(|marker| marker.is_ghost).collect();
+    assert_eq!(all.len(), 7, "{options:?}");
+    for marker in &all {
+        let what = format!("{options:?} {}", marker.name);
+        let found = addresses(marker);
+        // Nothing follows the ghost, or the function runs in the compiler.
+        let is_gone = matches!(&*marker.name, "ghost:last" | "ghost:folded");
+        // LLVM drops the blocks of inlined copies in which no variable has a place.
+        let is_dropped = &*marker.name == "ghost:inlined_2";
+        let survival = match () {
+            () if is_gone => (Some(Survival::Eliminated), marker.absence.clone()),
+            () if is_dropped => (None, Some(Absence::Ghost { problem: GhostProblem::NoPlace })),
+            () => (Some(Survival::Live), None),
+        };
+        assert_eq!((marker.survival, marker.absence.clone()), survival, "{what}");
+        if has_dump {
+            assert_eq!(found, blocks.get(&variable(marker)).cloned().unwrap_or_default(), "{what}");
         }
-        let offsets: Vec<_> = places.iter().map(|(at, (_, offset))| (*at, *offset)).collect();
-        let result = |rounds: &u32| run(Command::new(&image).arg(rounds.to_string())).trim().to_owned();
-        let results: Vec<String> = probes.runs().iter().map(result).collect();
-        let counts = probes.count(&image, &offsets, &results).unwrap_or_else(|why| panic!("{options:?}: {why}"));
-        assert_eq!(counts.len(), results.len());
-        for (rounds, hits) in probes.runs().iter().zip(counts) {
-            let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-            for ((name, _), hits) in places.values().zip(hits) {
-                *by_name.entry(name).or_default() += hits;
-            }
-            for (name, hits) in by_name {
-                let passes: u64 = name.rsplit('_').next().and_then(|number| number.parse().ok()).expect("a number");
-                assert_eq!(hits, passes * u64::from(*rounds), "{options:?} {name}");
-            }
+        let copies = match &*marker.name {
+            "ghost:generic_2" => 2,
+            _ if is_gone || is_dropped => 0,
+            _ => 1,
+        };
+        assert_eq!(found.len(), copies, "{what}");
+        for site in &marker.sites {
+            assert_eq!(site.exactness, Some(Exactness::Likely), "{what}");
+            // The shim for calls through a virtual table may have an inlined copy of the closure.
+            let is_copied = &*marker.name == "ghost:closure_1";
+            assert!(is_copied || site.exactness_reason == Some(REMOVABLE), "{what}: {:?}", site.exactness_reason);
+            assert_eq!(site.origin, Origin::Block, "{what}");
+            let Some(SitePlace::Address(address)) = site.place else { panic!("{what}: {:?}", site.place) };
+            places.insert(address, (&marker.name, site.file_offset.expect("in the file").0));
+        }
+    }
+    let offsets: Vec<_> = places.iter().map(|(at, (_, offset))| (*at, *offset)).collect();
+    let result = |rounds: &u32| run(Command::new(&image).arg(rounds.to_string())).trim().to_owned();
+    let results: Vec<String> = probes.runs().iter().map(result).collect();
+    let counts = probes.count(&image, &offsets, &results).unwrap_or_else(|why| panic!("{options:?}: {why}"));
+    assert_eq!(counts.len(), results.len());
+    for (rounds, hits) in probes.runs().iter().zip(counts) {
+        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((name, _), hits) in places.values().zip(hits) {
+            *by_name.entry(name).or_default() += hits;
+        }
+        for (name, hits) in by_name {
+            let passes: u64 = name.rsplit('_').next().and_then(|number| number.parse().ok()).expect("a number");
+            assert_eq!(hits, passes * u64::from(*rounds), "{options:?} {name}");
         }
     }
 }

@@ -11,7 +11,7 @@ use simple_markers_resolver::resolve::{
 use simple_markers_tests::fixture;
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::second_opinion::resolve;
-use simple_markers_tests::tools::{find, run, slice};
+use simple_markers_tests::tools::{find, run};
 
 use super::ghost_sites::addresses;
 
@@ -52,14 +52,14 @@ fn compile(language: Language, options: &[&str], sources: &[&Path], image: &Path
     fixture::succeeds_silently(command.args(sources).arg("-o").arg(image));
 }
 
-#[test]
-fn ghosts_by_gcc_are_at_their_statements() {
+#[test(cases = BUILDS, desk = [0, 1, 2])]
+fn ghosts_by_gcc_are_at_their_statements(options: &[&str]) {
     if find("gcc").is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let image = folder.path().join("image.so");
-    let builds: [&[&str]; 6] = [
+    const BUILDS: [&[&str]; 6] = [
         &["-O2"],
         &["-Os", "-gdwarf-4"],
         &["-O2", "-flto"],
@@ -67,45 +67,43 @@ fn ghosts_by_gcc_are_at_their_statements() {
         &["-O1", "-gno-variable-location-views"],
         &["-O3", "-gno-column-info"],
     ];
-    for options in slice("ghosts by gcc", &builds, &[0, 1, 2]) {
-        compile(Language::C, options, &[Path::new(SOURCE)], &image);
-        let markers = markers(&image);
-        assert_eq!(markers.len(), 10, "{options:?}");
-        for (name, marker) in &markers {
-            let what = format!("{options:?} {name}");
-            let has_columns = !options.contains(&"-gno-column-info");
-            let problem = match &**name {
-                "gcc:one" | "gcc:other" => Some(GhostProblem::SharedLine),
-                "gcc:beside" if has_columns => Some(GhostProblem::CodeOnLine),
-                _ => None,
-            };
-            if let Some(problem) = problem {
-                let unknown = Some(Absence::Ghost { problem });
-                assert_eq!((marker.survival, &marker.absence, marker.sites.len()), (None, &unknown, 0), "{what}");
-                continue;
-            }
-            if &**name == "gcc:beside" {
-                continue;
-            }
-            assert_eq!(addresses(marker), statements(&image, marker.line), "{what}");
-            assert_eq!(marker.survival, Some(Survival::Live), "{what}");
-            assert!(marker.sites.iter().all(|site| site.origin == Origin::Statement), "{what}");
-            // `-Og` unrolls no loop, and converts no branch.
-            let is_changed = !options.contains(&"-Og");
-            let expected = match &**name {
-                // gcc inlines it in two parts, with statements of the function at the start of each.
-                "gcc:inlined" => {
-                    assert_eq!(marker.sites.len(), 2, "{what}");
-                    continue;
-                }
-                "gcc:element" if is_changed => vec![REPEATED, REPEATED],
-                "gcc:element" => continue,
-                "gcc:converted" if has_columns && is_changed => vec![STRAIGHT],
-                "gcc:converted" => continue,
-                _ => vec![LIKELY],
-            };
-            assert_eq!(reasons(marker), expected, "{what}");
+    compile(Language::C, options, &[Path::new(SOURCE)], &image);
+    let markers = markers(&image);
+    assert_eq!(markers.len(), 10, "{options:?}");
+    for (name, marker) in &markers {
+        let what = format!("{options:?} {name}");
+        let has_columns = !options.contains(&"-gno-column-info");
+        let problem = match &**name {
+            "gcc:one" | "gcc:other" => Some(GhostProblem::SharedLine),
+            "gcc:beside" if has_columns => Some(GhostProblem::CodeOnLine),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            let unknown = Some(Absence::Ghost { problem });
+            assert_eq!((marker.survival, &marker.absence, marker.sites.len()), (None, &unknown, 0), "{what}");
+            continue;
         }
+        if &**name == "gcc:beside" {
+            continue;
+        }
+        assert_eq!(addresses(marker), statements(&image, marker.line), "{what}");
+        assert_eq!(marker.survival, Some(Survival::Live), "{what}");
+        assert!(marker.sites.iter().all(|site| site.origin == Origin::Statement), "{what}");
+        // `-Og` unrolls no loop, and converts no branch.
+        let is_changed = !options.contains(&"-Og");
+        let expected = match &**name {
+            // gcc inlines it in two parts, with statements of the function at the start of each.
+            "gcc:inlined" => {
+                assert_eq!(marker.sites.len(), 2, "{what}");
+                continue;
+            }
+            "gcc:element" if is_changed => vec![REPEATED, REPEATED],
+            "gcc:element" => continue,
+            "gcc:converted" if has_columns && is_changed => vec![STRAIGHT],
+            "gcc:converted" => continue,
+            _ => vec![LIKELY],
+        };
+        assert_eq!(reasons(marker), expected, "{what}");
     }
 }
 

@@ -112,25 +112,23 @@ fn all(program: &Program) -> Vec<String> {
     names
 }
 
-#[test]
-fn ghosts_change_no_byte_of_generated_rust() {
+#[test(cases = RUST, desk = [0])]
+fn ghosts_change_no_byte_of_generated_rust(options: &[&str]) {
     let toolchain = &*TOOLCHAIN;
     let program = Program::generate(SEED, FUNCTIONS);
-    for options in slice("ghosts in Rust", &RUST, &[0]) {
-        let build = |form| {
-            let build = toolchain.build(Markers::On);
-            let source = build.folder().join("program.rs");
-            fs::write(&source, program.rust(form).text).expect("the source");
-            let image = rust(&build, &source, options, &[&remapped(&build)]);
-            (build, image)
-        };
-        let (_empty, empty) = build(Form::Empty);
-        assert_eq!(declared(&empty), Vec::<String>::new());
-        for form in [GHOST, Form::Marked(Variant::Ghosts)] {
-            let (_ghosts, ghosts) = build(form);
-            assert_same(&format!("{form:?} {options:?}"), &ghosts, &empty);
-            assert_eq!(declared(&ghosts), all(&program), "{form:?} {options:?}");
-        }
+    let build = |form| {
+        let build = toolchain.build(Markers::On);
+        let source = build.folder().join("program.rs");
+        fs::write(&source, program.rust(form).text).expect("the source");
+        let image = rust(&build, &source, options, &[&remapped(&build)]);
+        (build, image)
+    };
+    let (_empty, empty) = build(Form::Empty);
+    assert_eq!(declared(&empty), Vec::<String>::new());
+    for form in [GHOST, Form::Marked(Variant::Ghosts)] {
+        let (_ghosts, ghosts) = build(form);
+        assert_same(&format!("{form:?} {options:?}"), &ghosts, &empty);
+        assert_eq!(declared(&ghosts), all(&program), "{form:?} {options:?}");
     }
 }
 
@@ -232,36 +230,32 @@ fn c(compiler: Compiler, program: &Program, options: &[&str], folder: &Path) -> 
     })
 }
 
-#[test]
-fn ghosts_change_no_byte_of_generated_c_by_gcc() {
+#[test(cases = C, desk = [0, 2])]
+fn ghosts_change_no_byte_of_generated_c_by_gcc(options: &[&str]) {
     if find("gcc").is_none() {
         return;
     }
     let program = Program::generate(SEED, FUNCTIONS);
     let folder = tempfile::tempdir().expect("a folder");
-    for options in slice("ghosts in C by gcc", &C, &[0, 2]) {
-        let [ghosts, empty] = c(Compiler::Gcc, &program, options, folder.path());
-        assert_same(&format!("gcc {options:?}"), &ghosts, &empty);
-        assert_eq!(declared(&ghosts), all(&program), "gcc {options:?}");
-        assert_eq!(declared(&empty), Vec::<String>::new());
-    }
+    let [ghosts, empty] = c(Compiler::Gcc, &program, options, folder.path());
+    assert_same(&format!("gcc {options:?}"), &ghosts, &empty);
+    assert_eq!(declared(&ghosts), all(&program), "gcc {options:?}");
+    assert_eq!(declared(&empty), Vec::<String>::new());
 }
 
-#[test]
-fn few_functions_differ_by_clang() {
+#[test(cases = C.into_iter().take(4), desk = [1])]
+fn few_functions_differ_by_clang(options: &[&str]) {
     if find("clang").is_none() {
         return;
     }
     let program = Program::generate(SEED, FUNCTIONS);
     let folder = tempfile::tempdir().expect("a folder");
-    for options in slice("ghosts in C by clang", &C[..4], &[1]) {
-        let [ghosts, empty] = c(Compiler::Clang, &program, options, folder.path());
-        assert_eq!(declared(&ghosts), all(&program), "clang {options:?}");
-        let [ghosts, empty] = [ghosts, empty].map(|image| functions(&image));
-        let different: Vec<_> = empty.iter().filter(|(name, code)| ghosts.get(*name) != Some(code)).collect();
-        note!("clang {options:?}: {} of {} functions differ", different.len(), empty.len());
-        assert!(different.len() * 50 <= empty.len(), "clang {options:?}: {}", different.len());
-    }
+    let [ghosts, empty] = c(Compiler::Clang, &program, options, folder.path());
+    assert_eq!(declared(&ghosts), all(&program), "clang {options:?}");
+    let [ghosts, empty] = [ghosts, empty].map(|image| functions(&image));
+    let different: Vec<_> = empty.iter().filter(|(name, code)| ghosts.get(*name) != Some(code)).collect();
+    note!("clang {options:?}: {} of {} functions differ", different.len(), empty.len());
+    assert!(different.len() * 50 <= empty.len(), "clang {options:?}: {}", different.len());
 }
 
 /// The bytes of each function of an object.

@@ -9,7 +9,7 @@ use gimli::{DebuggingInformationEntry, EndianSlice, LittleEndian};
 use object::{Object as _, ObjectSection as _};
 use simple_markers_record::ghost::Hash;
 use simple_markers_tests::matrix::Markers;
-use simple_markers_tests::tools::{run, slice};
+use simple_markers_tests::tools::run;
 
 use crate::ghosts::{TOOLCHAIN, assert_same, remapped};
 
@@ -102,8 +102,8 @@ fn described(image: &Path) -> BTreeSet<Chain> {
     chains
 }
 
-#[test]
-fn the_attribute_changes_no_byte_and_describes_the_blocks() {
+#[test(cases = ["2", "1", "3", "s", "z"], desk = [0])]
+fn the_attribute_changes_no_byte_and_describes_the_blocks(level: &str) {
     let build = |source: &str, options: &[&str]| {
         let build = TOOLCHAIN.build(Markers::On);
         let path = build.folder().join("program.rs");
@@ -116,10 +116,8 @@ fn the_attribute_changes_no_byte_and_describes_the_blocks() {
     const EMPTY: &str = "macro_rules! simple_mark { ($($marker:tt)*) => { () } }";
     let empty = SOURCE.replace("use simple_markers::{ghosts, simple_mark};", EMPTY);
     let empty = empty.replace("#[ghosts]", "").replace("simple_markers::simple_mark!", "simple_mark!");
-    for level in slice("the attribute", &["2", "1", "3", "s", "z"], &[0]) {
-        let option = format!("-Copt-level={level}");
-        let ((_ghosts, ghosts), (_empty, empty)) = (build(SOURCE, &[&option]), build(&empty, &[&option]));
-        assert_same(level, &ghosts, &empty);
-        assert_eq!(described(&ghosts), written(), "{level}");
-    }
+    let option = format!("-Copt-level={level}");
+    let ((_ghosts, ghosts), (_empty, empty)) = (build(SOURCE, &[&option]), build(&empty, &[&option]));
+    assert_same(level, &ghosts, &empty);
+    assert_eq!(described(&ghosts), written(), "{level}");
 }

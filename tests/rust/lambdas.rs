@@ -7,7 +7,7 @@ use std::process::Command;
 
 use simple_markers_tests::fixture::workspace;
 use simple_markers_tests::oracle::builds::{self, Options, With};
-use simple_markers_tests::tools::{find, run, slice};
+use simple_markers_tests::tools::{find, run};
 
 use super::export::gdb_says;
 
@@ -55,28 +55,23 @@ CONSTANT int line(int x)
 int main(int argc, char **) { Counter it{argc, 5}; return it.copied() + it.shared() + line(argc + 2) == 77; }
 "#;
 
-#[test]
-fn what_a_lambda_captured_is_what_it_prints() {
-    if find("gdb").is_none() {
+#[test(cases = ROWS, desk = [2, 3])]
+fn what_a_lambda_captured_is_what_it_prints((compiler, level): (&str, &str)) {
+    if find("gdb").is_none() || find(compiler).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let (source, program) = (folder.path().join("lambdas.cpp"), folder.path().join("lambdas"));
     fs::write(&source, SOURCE).expect("a source");
-    let all: Vec<_> =
-        ["g++", "clang++"].into_iter().flat_map(|it| ["-O0", "-O1", "-O2"].map(|level| (it, level))).collect();
-    for (compiler, level) in slice("lambdas", &all, &[2, 3]) {
-        if find(compiler).is_none() {
-            continue;
-        }
-        let mut compile = Command::new(compiler);
-        compile.args(["-std=c++17", "-g", level, "-I"]).arg(workspace().join("markers/include"));
-        run(compile.arg(&source).arg("-o").arg(&program));
-        let truth = sorted(&run(&mut Command::new(&program)));
-        assert_eq!(truth.len(), 5);
-        let (exported, said) = gdb_says(&program);
-        assert_eq!(sorted(&said), truth, "{compiler} {level}: {exported}");
-    }
+    const ROWS: [(&str, &str); 6] =
+        [("g++", "-O0"), ("g++", "-O1"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O1"), ("clang++", "-O2")];
+    let mut compile = Command::new(compiler);
+    compile.args(["-std=c++17", "-g", level, "-I"]).arg(workspace().join("markers/include"));
+    run(compile.arg(&source).arg("-o").arg(&program));
+    let truth = sorted(&run(&mut Command::new(&program)));
+    assert_eq!(truth.len(), 5);
+    let (exported, said) = gdb_says(&program);
+    assert_eq!(sorted(&said), truth, "{compiler} {level}: {exported}");
 }
 
 fn of_lambdas(text: &str) -> Vec<String> {

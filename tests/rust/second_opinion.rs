@@ -53,36 +53,32 @@ fn is_whole(comparison: &Comparison) {
     assert_eq!(lines + count(&[Case::RowReplaced, Case::ArgumentsBefore, Case::NoRow]), *sites);
 }
 
-#[test]
-fn programs_of_gcc_have_a_row_for_each_marker() {
+#[test(cases = ["-O0", "-O2"])]
+fn programs_of_gcc_have_a_row_for_each_marker(level: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    for level in ["-O0", "-O2"] {
-        let found = c_programs(Compiler::Gcc, level, folder.path());
-        is_whole(&found);
-        assert!(found.sites >= 50 && found.lines >= 5, "{found}");
-        // gcc writes a row for every marker. The next statement has another row, mostly at the same
-        // address.
-        assert_eq!(found.count(Case::NoRow), 0, "{found}");
-        assert!(found.count(Case::RowReplaced) >= 30, "{found}");
-        assert!(level != "-O0" || found.count(Case::ArgumentsBefore) >= 5, "{found}");
-        assert!(found.count(Case::EmptyScope) + found.count(Case::InlinedBehind) <= found.sites / 10, "{found}");
-    }
+    let found = c_programs(Compiler::Gcc, level, folder.path());
+    is_whole(&found);
+    assert!(found.sites >= 50 && found.lines >= 5, "{found}");
+    // gcc writes a row for every marker. The next statement has another row, mostly at the same
+    // address.
+    assert_eq!(found.count(Case::NoRow), 0, "{found}");
+    assert!(found.count(Case::RowReplaced) >= 30, "{found}");
+    assert!(level != "-O0" || found.count(Case::ArgumentsBefore) >= 5, "{found}");
+    assert!(found.count(Case::EmptyScope) + found.count(Case::InlinedBehind) <= found.sites / 10, "{found}");
 }
 
-#[test]
-fn programs_of_clang_have_the_same_chains() {
+#[test(cases = ["-O0", "-O2"])]
+fn programs_of_clang_have_the_same_chains(level: &str) {
     if tools::find("clang").is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    for level in ["-O0", "-O2"] {
-        let found = c_programs(Compiler::Clang, level, folder.path());
-        is_whole(&found);
-        assert!(found.sites >= 50 && found.lines >= 5, "{found}");
-        // LLVM writes no row for an assembly statement without instructions.
-        assert_eq!(found.count(Case::RowReplaced), 0, "{found}");
-        assert!(found.count(Case::EmptyScope) + found.count(Case::InlinedBehind) <= found.sites / 10, "{found}");
-    }
+    let found = c_programs(Compiler::Clang, level, folder.path());
+    is_whole(&found);
+    assert!(found.sites >= 50 && found.lines >= 5, "{found}");
+    // LLVM writes no row for an assembly statement without instructions.
+    assert_eq!(found.count(Case::RowReplaced), 0, "{found}");
+    assert!(found.count(Case::EmptyScope) + found.count(Case::InlinedBehind) <= found.sites / 10, "{found}");
 }
 
 #[test]

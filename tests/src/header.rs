@@ -31,6 +31,11 @@ pub enum Language {
     Cxx,
 }
 
+/// Both compilers with each of these: the cases of a test.
+pub fn with_each<const N: usize>(options: [&'static str; N]) -> impl Iterator<Item = (Compiler, &'static str)> {
+    [Compiler::Gcc, Compiler::Clang].into_iter().flat_map(move |compiler| options.map(|option| (compiler, option)))
+}
+
 impl Compiler {
     /// The command.
     #[must_use]
@@ -490,6 +495,6 @@ pub fn links(compiler: &[&str]) -> bool {
 ///
 /// It cannot be started.
 pub fn attempt(command: &mut Command) -> (bool, String) {
-    let Output { status, stderr, .. } = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let Output { status, stderr, .. } = tools::output(command);
     (status.success(), String::from_utf8_lossy(&stderr).into_owned())
 }

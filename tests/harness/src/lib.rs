@@ -2,8 +2,13 @@
 //!
 //! A program has `harness = false` in `Cargo.toml`, `#[macro_use] extern crate harness`, which makes
 //! `#[test]` the one of this crate, and calls [`main`].
+//!
+//! `#[test(cases = ROWS)]` before a function with a parameter makes a trial of each row, which is named
+//! after it. With `desk = [0, 3]` only those rows are tried where the variable `CI` is not set; the others
+//! are ignored.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fmt::Debug;
 use std::panic;
 use std::process::ExitCode;
 
@@ -21,23 +26,62 @@ pub use inventory;
 #[doc(hidden)]
 pub struct Test {
     pub name: &'static str,
-    pub run: fn(),
+    pub cases: fn() -> Vec<Case>,
 }
 
 inventory::collect!(Test);
 
+/// What one trial runs.
+#[doc(hidden)]
+pub struct Case {
+    /// Nothing for the only one.
+    name: String,
+    run: Box<dyn FnOnce() + Send>,
+    is_tried: bool,
+}
+
+impl Case {
+    #[must_use]
+    pub fn only(run: fn()) -> Vec<Self> {
+        vec![Self { name: String::new(), run: Box::new(run), is_tried: true }]
+    }
+
+    /// A trial for each value, named after it. Without CI only those at the indices in `desk` are tried, if
+    /// it is given.
+    #[must_use]
+    pub fn each<T, const N: usize>(cases: impl IntoIterator<Item = T>, desk: [&[usize]; N], run: fn(T)) -> Vec<Self>
+    where
+        T: Debug + Send + 'static,
+    {
+        let is_tried = |index| tools::tries_everything() || desk.iter().all(|desk| desk.contains(&index));
+        let words = |case: &T| format!(" {case:?}").replace(", ", " ").replace(['(', ')', '[', ']', '"'], "");
+        let cases = cases.into_iter().enumerate();
+        cases
+            .map(|(index, case)| Self {
+                name: words(&case),
+                run: Box::new(move || run(case)),
+                is_tried: is_tried(index),
+            })
+            .collect()
+    }
+}
+
 impl Test {
-    fn trial(&self, is_printed: bool) -> Trial {
+    fn trials(&self, is_printed: bool) -> impl Iterator<Item = Trial> {
         // Without the name of the program.
         let name = self.name.split_once("::").map_or(self.name, |(_, name)| name);
-        let run = self.run;
-        Trial::ignorable_test(name, move || {
-            let (result, said) = Said::by(run, is_printed);
-            match result {
-                Err(_) => Err(said.printed.map_or_else(Failed::without_message, Failed::from)),
-                Ok(()) if said.missing.is_empty() => Ok(Completion::Completed),
-                Ok(()) => Ok(Completion::ignored_with(said.missing.join("; "))),
-            }
+        (self.cases)().into_iter().map(move |case| {
+            Trial::ignorable_test(format!("{name}{}", case.name), move || {
+                if !case.is_tried {
+                    return Ok(Completion::ignored_with("CI=1 tries it"));
+                }
+                let (result, said) = Said::by(case.run, is_printed);
+                match result {
+                    Err(_) => Err(said.printed.map_or_else(Failed::without_message, Failed::from)),
+                    Ok(()) if said.missing.is_empty() => Ok(Completion::Completed),
+                    Ok(()) => Ok(Completion::ignored_with(said.missing.join("; "))),
+                }
+            })
         })
     }
 }
@@ -47,8 +91,14 @@ impl Test {
 #[macro_export]
 macro_rules! register {
     ($function:ident) => {
+        $crate::register!(@ $function, $crate::Case::only($function));
+    };
+    ($function:ident, cases = $cases:expr $(, desk = $desk:expr)?) => {
+        $crate::register!(@ $function, $crate::Case::each($cases, [$(&$desk)?], $function));
+    };
+    (@ $function:ident, $cases:expr) => {
         $crate::inventory::submit! {
-            $crate::Test { name: concat!(module_path!(), "::", stringify!($function)), run: $function }
+            $crate::Test { name: concat!(module_path!(), "::", stringify!($function)), cases: || $cases }
         }
     };
 }
@@ -77,7 +127,7 @@ pub fn main() -> ExitCode {
     }));
 
     let is_printed = arguments.nocapture;
-    let mut trials: Vec<_> = inventory::iter::<Test>().map(|test| test.trial(is_printed)).collect();
+    let mut trials: Vec<_> = inventory::iter::<Test>().flat_map(|test| test.trials(is_printed)).collect();
     trials.sort_by(|one, other| one.name().cmp(other.name()));
     if !filters.is_empty() {
         filters.extend(arguments.filter.take());

@@ -22,6 +22,17 @@ mod ends {
         assert!(tools::find("no-such-tool").is_some());
     }
 
+    #[test(cases = [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O2")], desk = [0, 2])]
+    fn has_cases((compiler, level): (&str, &str)) {
+        note!("{compiler} {level}");
+        assert!(compiler == "gcc", "a case");
+    }
+
+    #[test(cases = 1..3)]
+    fn counts(number: usize) {
+        assert!(number > 0);
+    }
+
     #[test]
     fn passes() {
         note!("said by a test that passes");

@@ -56,6 +56,26 @@ fn a_test_that_fails_shows_what_it_said_and_where_it_failed() {
 }
 
 #[test]
+fn each_case_is_a_trial() {
+    let (code, printed) = run(&["has_cases", "counts"], false);
+    assert_eq!(code, Some(101), "{printed}");
+    for expected in [
+        "running 5 tests",
+        "test ends::counts 1 ... ok",
+        "test ends::counts 2 ... ok",
+        "test ends::has_cases clang -O2 ... FAILED",
+        "test ends::has_cases gcc -O0 ... ok",
+        "test ends::has_cases gcc -O2 ... ignored (CI=1 tries it)",
+        "---- ends::has_cases clang -O2 ----",
+    ] {
+        assert!(printed.lines().any(|line| line == expected), "{expected}: {printed}");
+    }
+    let (code, printed) = run(&["has_cases gcc"], true);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("test result: ok. 2 passed; 0 failed; 0 ignored; "), "{printed}");
+}
+
+#[test]
 fn without_capture_it_is_printed_at_once() {
     let (code, printed) = run(&["passes", "--nocapture"], false);
     assert_eq!(code, Some(0), "{printed}");
@@ -64,7 +84,9 @@ fn without_capture_it_is_printed_at_once() {
 
 #[test]
 fn the_list_has_the_names() {
-    let list = "ends::fails: test\nends::lacks_a_tool_and_fails: test\nends::lacks_tools: test\nends::passes: test";
+    let list = "ends::counts 1: test\nends::counts 2: test\nends::fails: test\nends::has_cases clang -O2: test\n\
+                ends::has_cases gcc -O0: test\nends::has_cases gcc -O2: test\nends::lacks_a_tool_and_fails: test\n\
+                ends::lacks_tools: test\nends::passes: test";
     assert_eq!(run(&["--list", "--format", "terse"], false), (Some(0), list.to_owned()));
     assert_eq!(run(&["--list", "--format", "terse", "--ignored"], false), (Some(0), String::new()));
 }

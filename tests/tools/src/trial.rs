@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 thread_local! {
@@ -20,10 +20,10 @@ pub struct Said {
 
 impl Said {
     /// Runs a test in this thread.
-    pub fn by(test: fn(), is_printed: bool) -> (thread::Result<()>, Self) {
+    pub fn by(test: impl FnOnce(), is_printed: bool) -> (thread::Result<()>, Self) {
         let nothing = || Self { missing: Vec::new(), printed: (!is_printed).then(String::new) };
         SAID.set(Some(nothing()));
-        (catch_unwind(test), SAID.take().unwrap_or_else(nothing))
+        (catch_unwind(AssertUnwindSafe(test)), SAID.take().unwrap_or_else(nothing))
     }
 }
 
