@@ -4,6 +4,7 @@
 use std::process::{Command, Output};
 
 use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::tools;
 
 /// A workspace of a program, a C library with a marker, and a Rust library that both use; each has
 /// a marker.
@@ -56,7 +57,7 @@ fn cargo_smark(workspace: &Fixture, arguments: &[&str]) -> (i32, String, String)
             None => command.env_remove(name),
         };
     }
-    let Output { status, stdout, stderr } = command.output().expect("cargo-smark starts");
+    let Output { status, stdout, stderr } = tools::output(&mut command);
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (status.code().expect("an exit status"), text(stdout), text(stderr))
 }
@@ -157,8 +158,8 @@ fn settings_of_the_manifest_hold() {
 #[test]
 fn completions_and_the_page_are_those_of_smark() {
     let run = |arguments: &[&str]| {
-        let output = Command::new(fixture::smark().with_file_name("cargo-smark")).arg("smark").args(arguments).output();
-        String::from_utf8(output.expect("cargo-smark starts").stdout).expect("UTF-8")
+        let mut command = Command::new(fixture::smark().with_file_name("cargo-smark"));
+        String::from_utf8(tools::output(command.arg("smark").args(arguments)).stdout).expect("UTF-8")
     };
     assert!(run(&["completions", "zsh"]).starts_with("#compdef cargo-smark"));
     assert!(run(&["man"]).contains(".TH cargo-smark 1"));

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 use simple_markers_tests::fixture::{Fixture, smark, workspace};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 
 const FOLDER: &str = "tests/check";
 /// Optimisation and debug information.
@@ -63,8 +63,8 @@ impl<'f> Program<'f> {
 /// The output of `smark check` for a file, and its exit status.
 fn check(file: &Path, options: &[&str]) -> (i32, Value) {
     let mut command = Command::new(smark());
-    let output = command.current_dir(workspace()).args(["check", "--format", "json"]).args(options).arg(file).output();
-    let output = output.expect("smark runs");
+    command.current_dir(workspace()).args(["check", "--format", "json"]).args(options).arg(file);
+    let output = tools::output(&mut command);
     let document = serde_json::from_slice(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     (output.status.code().expect("an exit status"), document.unwrap_or_else(|error| panic!("{error}: {stderr}")))
@@ -365,7 +365,7 @@ fn a_caret_is_under_the_argument_of_its_own_marker() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("wrong.c"), WRONG).expect("a source");
     let run_there = |command: &mut Command| {
-        let output = command.current_dir(folder.path()).output().expect("it runs");
+        let output = tools::output(command.current_dir(folder.path()));
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"))
     };
     let include = workspace().join("markers/include");
@@ -623,7 +623,7 @@ fn every_format_at_once() {
     for (format, name) in [("human", "out.txt"), ("json", "out.json"), ("sarif", "out.sarif"), ("junit", "out.xml")] {
         command.args(["--output", &format!("{format}={}", path(name).display())]);
     }
-    let output = command.output().expect("smark runs");
+    let output = tools::output(&mut command);
     assert_eq!(output.status.code(), Some(1));
     let github = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(github.starts_with("::error file=tests/check/lost.c,line=15,title=SM034 lost::"), "{github}");
@@ -670,8 +670,7 @@ fn has_sarif_model() -> bool {
 #[test]
 fn what_cannot_be_checked() {
     let status = |arguments: &[&str]| {
-        let output = Command::new(smark()).current_dir(workspace()).arg("check").args(arguments).output();
-        let output = output.expect("smark runs");
+        let output = tools::output(Command::new(smark()).current_dir(workspace()).arg("check").args(arguments));
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     assert_eq!(status(&["./no/such/file"]).0, Some(2));

@@ -11,7 +11,7 @@ use simple_markers_record::conversion::{STAR, Type, accepts};
 use simple_markers_record::printf::Length;
 use simple_markers_record::specifier::Specifier;
 use simple_markers_tests::fixture::{self, Fixture};
-use simple_markers_tests::tools::{slice, tries_everything};
+use simple_markers_tests::tools::{self, slice, tries_everything};
 
 /// A Rust type, and the types of the table that it is.
 struct Rust {
@@ -240,7 +240,7 @@ impl Source {
     /// The errors of the crate by line, in the compiler's order.
     fn errors(&self, name: &str) -> BTreeMap<usize, Vec<String>> {
         let mut check = self.fixture(name).cargo("check");
-        let output = check.arg("--message-format=json").output().expect("cargo runs");
+        let output = tools::output(check.arg("--message-format=json"));
         let mut errors: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let message: serde_json::Value = serde_json::from_slice(line).expect("cargo prints JSON");

@@ -338,12 +338,12 @@ fn hits_are_those_that_the_program_prints() {
         return;
     }
     for program in programs() {
-        let output = Command::new(program).output().expect("the program runs");
-        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        let ran = output(&mut Command::new(program));
+        let printed = String::from_utf8(ran.stdout).expect("UTF-8");
         let (counted, said) = count(&[], program);
         let of = |(marker, line): (&String, &Json)| format!("{marker} {}\n", line["hits"]);
         assert_eq!(counted.iter().map(of).collect::<String>(), printed, "{said}");
-        let table = Command::new(fixture::smark()).arg("count").arg("--").arg(program).output().expect("smark runs");
+        let table = output(Command::new(fixture::smark()).arg("count").arg("--").arg(program));
         let table = String::from_utf8(table.stdout).expect("UTF-8");
         for line in printed.lines() {
             let (marker, hits) = line.split_once(' ').expect("two words");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
 use simple_markers_tests::oracle::builds::{self, Options, With};
-use simple_markers_tests::tools::{Ended, ended, find, run};
+use simple_markers_tests::tools::{self, Ended, ended, find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
 
 /// LLVM adds twice to `self.n` at once, behind the marker.
@@ -122,8 +122,8 @@ fn by_gdb(program: &Path, expected: &Sites) -> BTreeMap<String, Vec<String>> {
     script.push_str("run > /dev/null\n");
     let file = program.with_extension("gdb");
     fs::write(&file, script).expect("the script is written");
-    let output = Command::new("gdb").args(["-batch", "-nx", "-x"]).arg(&file).arg(program).output();
-    let printed = String::from_utf8(output.expect("gdb runs").stdout).expect("UTF-8");
+    let output = tools::output(Command::new("gdb").args(["-batch", "-nx", "-x"]).arg(&file).arg(program));
+    let printed = String::from_utf8(output.stdout).expect("UTF-8");
     let mut read: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in printed.lines().filter_map(|line| line.strip_prefix("at ")) {
         let (site, values) = line.split_once(' ').expect("values");
@@ -196,7 +196,7 @@ fn check(compiler: &str) {
     let word = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if compiler == "gcc" {
         let twin = compile(compiler, "twin", &["-O0", "-DPRINT"], folder.path());
-        let output = Command::new(&twin).output().expect("the twin runs");
+        let output = tools::output(&mut Command::new(&twin));
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         for marker in ["doubt:mixed", "doubt:end", "doubt:changing", "doubt:replaced"] {
             let said =
@@ -278,7 +278,7 @@ fn check(compiler: &str) {
     let timeline = fs::read(&timeline).expect("the timeline");
     assert!([&b"maybe"[..], b"doubtful"].iter().all(|word| timeline.windows(word.len()).any(|it| it == *word)));
     if find("babeltrace2").is_some() {
-        let output = Command::new("babeltrace2").arg(recording).output().expect("babeltrace2 runs");
+        let output = tools::output(Command::new("babeltrace2").arg(recording));
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(printed.contains("__maybe = ") || printed.contains("\"maybe\""), "{printed}");
     }

@@ -17,7 +17,7 @@ use simple_markers_record::printf::{self, Piece};
 use simple_markers_resolver::resolve::Resolution;
 use simple_markers_tests::fixture::{self, Fixture, smark};
 use simple_markers_tests::second_opinion::resolve;
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
 /// A program and its output: one line for each pass of a marker.
@@ -67,7 +67,7 @@ fn perf_takes_the_names_of_events() {
     assert_eq!(events.last().map(String::as_str), Some("queue:submit"));
     for event in events {
         // There is no such event: it only has to be taken for the name of one.
-        let said = Command::new("perf").args(["stat", "-e", &event, "true"]).output().expect("perf runs");
+        let said = tools::output(Command::new("perf").args(["stat", "-e", &event, "true"]));
         let said = String::from_utf8_lossy(&said.stderr);
         assert!(!said.contains("parser error"), "{event}: {said}");
     }
@@ -110,8 +110,7 @@ pub(super) fn built(name: &str, source: &str, more: &[&str]) -> PathBuf {
 /// Standard output, standard error.
 pub(super) fn export(to: &str, path: &Path, more: &[&str]) -> (String, String) {
     let mut command = Command::new(smark());
-    let Output { status, stdout, stderr } =
-        command.args(["export", "--to", to]).args(more).arg(path).output().expect("smark starts");
+    let Output { status, stdout, stderr } = tools::output(command.args(["export", "--to", to]).args(more).arg(path));
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     let (stdout, stderr) = (text(stdout), text(stderr));
     assert!(status.success(), "{to}: {status}: {stderr}");
@@ -302,7 +301,7 @@ fn perf_makes_the_same_definitions() {
     for program in [&*C, &*RUST] {
         let script = folder.path().join("probes.sh");
         fs::write(&script, export("perf", &program.path, &[]).0).expect("a script");
-        let output = Command::new("sh").arg(&script).arg("-D").output().expect("sh starts");
+        let output = tools::output(Command::new("sh").arg(&script).arg("-D"));
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() && !may_trace {
             return skipped("perf probe is not tested without the right to use tracefs");
@@ -322,7 +321,7 @@ pub(super) fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Opt
     let output = folder.join("bpftrace.out");
     let mut bpftrace = Command::new("bpftrace");
     bpftrace.args(["-q", "--no-warnings", "-o"]).arg(&output).args(arguments).arg("-c").arg(program);
-    let Output { status, stderr, .. } = bpftrace.output().expect("bpftrace starts");
+    let Output { status, stderr, .. } = tools::output(&mut bpftrace);
     let stderr = String::from_utf8_lossy(&stderr);
     if !status.success() && stderr.contains("root") {
         skipped("bpftrace is not tested without root");
@@ -512,8 +511,7 @@ fn readers_of_notes_see_the_probes() {
             }
         }
         let Some(path) = find("bpftrace") else { continue };
-        let listed =
-            Command::new(path).args(["-l", &format!("usdt:{}:*", copy.display())]).output().expect("bpftrace starts");
+        let listed = tools::output(Command::new(path).args(["-l", &format!("usdt:{}:*", copy.display())]));
         let listed = String::from_utf8_lossy(&listed.stdout);
         // Without root, bpftrace lists nothing.
         if listed.is_empty() && fs::metadata("/sys/kernel/tracing/uprobe_events").is_err() {

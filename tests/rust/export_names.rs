@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use regex::Regex;
 use simple_markers_tests::fixture::{self, Fixture, smark};
-use simple_markers_tests::tools::{find, run, slice};
+use simple_markers_tests::tools::{self, find, run, slice};
 
 /// Symbols: suffixes of GNU and LLVM, what gdb lexes as characters, numbers, keywords, operators and types, and characters
 /// other than those of C.
@@ -90,7 +90,7 @@ fn compare(program: &Path, least: usize) {
     let mut export = Command::new(smark());
     // What is not exact, or doubtful, is not the subject here.
     export.args(["export", "--to", "gdb", "--verify", "--include", "all", "-o"]).arg(&script).arg(program);
-    let Output { status, stderr, .. } = export.output().expect("smark starts");
+    let Output { status, stderr, .. } = tools::output(&mut export);
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{}: {stderr}", program.display());
     let text = fs::read_to_string(&script).expect("a script");
@@ -231,7 +231,7 @@ fn gdb_finds_a_library_by_any_name_or_refuses() {
         let script = in_folder("script.gdb");
         let mut export = Command::new(smark());
         let exported = export.args(["export", "--to", "gdb", "--verify", "--force", "-o"]).arg(&script).arg(&library);
-        let Output { status, stderr, .. } = exported.output().expect("smark starts");
+        let Output { status, stderr, .. } = tools::output(exported);
         if !status.success() {
             let said = String::from_utf8_lossy(&stderr);
             assert!(is_keyword && said.contains("gdb does not confirm the script"), "{symbol}: {said}");
@@ -245,7 +245,7 @@ fn gdb_finds_a_library_by_any_name_or_refuses() {
         for attempt in 0..4 {
             let mut gdb = bounded_gdb();
             gdb.arg("-x").arg(&script).args(["-ex", "run > /dev/null", "-ex", "run > /dev/null"]).arg(&program);
-            let Output { stdout, .. } = gdb.output().expect("gdb starts");
+            let Output { stdout, .. } = tools::output(&mut gdb);
             let said = String::from_utf8_lossy(&stdout);
             if lines(&said) == ["names:library costs $arg0 23"; 2] {
                 break;
@@ -286,8 +286,7 @@ fn gdb_refuses_another_program() {
         run(Command::new(smark()).args(["export", "--to", "gdb", "--force", "-o"]).arg(&script).arg(&program));
         let mut gdb = Command::new("gdb");
         gdb.args(["-nx", "-batch", "-iex", "set debuginfod enabled off", "-x"]).arg(&script);
-        let Output { stdout, stderr, .. } =
-            gdb.args(["-ex", "info breakpoints"]).arg(&other).output().expect("gdb starts");
+        let Output { stdout, stderr, .. } = tools::output(gdb.args(["-ex", "info breakpoints"]).arg(&other));
         let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         assert!(!stdout.contains("dprintf"), "{stdout}");
         // Where `main` is the same, each place is refused for itself.
@@ -304,7 +303,7 @@ fn what_verify_needs_is_said() {
     let verify = |to: &str, path: &Path| {
         let mut export = Command::new(smark());
         export.args(["export", "--verify", "--to", to]).arg(&program).env("PATH", path);
-        let Output { status, stderr, stdout } = export.output().expect("smark starts");
+        let Output { status, stderr, stdout } = tools::output(&mut export);
         assert_eq!((status.code(), stdout.len()), (Some(2), 0));
         String::from_utf8_lossy(&stderr).into_owned()
     };

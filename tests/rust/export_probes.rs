@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
 use crate::export::{Program, bpftrace, copy, export, headers, kernel_reads, program, sorted_lines};
@@ -165,8 +165,7 @@ fn readers_of_notes_arm() {
         };
         run(perf().args(["buildid-cache", "--add"]).arg(&copy));
         // perf finds the file offset of the switch.
-        let Output { status, stdout, stderr } =
-            perf().args(["probe", "-D", "%sdt_probes:integers"]).output().expect("perf starts");
+        let Output { status, stdout, stderr } = tools::output(perf().args(["probe", "-D", "%sdt_probes:integers"]));
         if !status.success() && Uprobes::open().is_none() {
             return skipped("perf probe is not tested without the right to use tracefs");
         }

@@ -111,7 +111,7 @@ fn follow(project: &Fixture, block: &str) -> String {
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "simple-markers@example.org")))
             .env("CARGO_NET_OFFLINE", "true")
             .env("PATH", path.as_ref().expect("a PATH"));
-        let output = command.output().expect("a shell");
+        let output = tools::output(&mut command);
         // gdb warns about missing pretty-printing scripts.
         if line.starts_with("cargo") {
             assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{self, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 const PROGRAM: &str = r#"
@@ -61,9 +62,7 @@ struct Way {
 fn ways(folder: &Path) -> Vec<Way> {
     let program = compile(folder, "intervals", PROGRAM, &[]);
     let recording = folder.join("recording");
-    let recorded =
-        Command::new(fixture::smark()).args(["record", "-q", "-o"]).arg(&recording).arg("--").arg(&program).output();
-    assert!(recorded.expect("smark runs").status.success());
+    run(Command::new(fixture::smark()).args(["record", "-q", "-o"]).arg(&recording).arg("--").arg(&program));
     let run = vec![PathBuf::from("--"), program];
     let mut ways = vec![Way { command: "count", options: &["--engine", "bpf"], operands: run.clone() }];
     if can_watch_with_tracefs() {
@@ -77,9 +76,8 @@ impl Way {
     /// The object of the intervals, and what is said on standard error.
     fn times(&self, question: &[&str]) -> (Json, String) {
         let mut smark = Command::new(fixture::smark());
-        let output =
-            smark.arg(self.command).args(self.options).arg("--json").args(question).args(&self.operands).output();
-        let output = output.expect("smark runs");
+        smark.arg(self.command).args(self.options).arg("--json").args(question).args(&self.operands);
+        let output = tools::output(&mut smark);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
@@ -200,8 +198,8 @@ fn the_floor_stands_beside_the_times() {
         let time = ["--time", "r:a..r:b"];
         let (line, said) = way.times(&time);
         let mut smark = Command::new(fixture::smark());
-        let output = smark.arg(way.command).args(way.options).args(time).args(&way.operands).output();
-        let table = String::from_utf8(output.expect("smark runs").stdout).expect("UTF-8");
+        let output = tools::output(smark.arg(way.command).args(way.options).args(time).args(&way.operands));
+        let table = String::from_utf8(output.stdout).expect("UTF-8");
         let floors: Vec<&str> = table.lines().filter(|line| line.starts_with("floor")).collect();
         let floor = &line["time"]["floor"];
         match (way.command, way.options) {

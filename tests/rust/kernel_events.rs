@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{ended, find, run, skipped};
+use simple_markers_tests::tools::{self, ended, find, run, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
 use super::trace::trace;
@@ -317,10 +317,10 @@ fn recordings_have_the_fields_of_events() {
     if find("babeltrace2").is_none() {
         return;
     }
-    let output = Command::new("babeltrace2").arg("--names=none").arg("--fields=").arg(&recording).output();
-    let seen = String::from_utf8(output.expect("babeltrace2 runs").stdout).expect("UTF-8");
+    let output = tools::output(Command::new("babeltrace2").arg("--names=none").arg("--fields=").arg(&recording));
+    let seen = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(seen.lines().count(), reported.len() - 1);
-    let output = Command::new("babeltrace2").arg(&recording).output().expect("babeltrace2 runs");
+    let output = tools::output(Command::new("babeltrace2").arg(&recording));
     let seen = String::from_utf8(output.stdout).expect("UTF-8");
     for (line, object) in seen.lines().zip(&reported) {
         let name = object["event"].as_str().or(object["marker"].as_str()).expect("a name");
@@ -361,12 +361,12 @@ fn what_cannot_be_watched_is_said() {
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("prev_pid"), "{said}");
     let Some(setpriv) = find("setpriv") else { return };
-    let output = Command::new(setpriv)
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(fixture::smark())
-        .args(["trace", "-e", "sched:sched_switch"])
-        .output()
-        .expect("setpriv runs");
+    let output = tools::output(
+        Command::new(setpriv)
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(fixture::smark())
+            .args(["trace", "-e", "sched:sched_switch"]),
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
         // The folder of the build may be closed to others.

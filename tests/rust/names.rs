@@ -117,7 +117,7 @@ fn names_are_in_recordings_plans_counts_and_filters() {
     assert_eq!(chosen("state != IDLE && state != BUSY"), [json!("FAILED"), Json::Null]);
     let mut refused = Command::new(fixture::smark());
     refused.args(["trace", "--plan", &path(&plan), "--where", "state == ON", "names:types", "--"]);
-    let output = refused.arg(&program).output().expect("smark runs");
+    let output = tools::output(refused.arg(&program));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("no selected marker has an argument `ON`"), "{errors}");
 }
@@ -126,7 +126,7 @@ fn names_are_in_recordings_plans_counts_and_filters() {
 fn mistakes_in_words_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = built(folder.path(), &["gcc"]).expect("gcc");
-    let list = Command::new(fixture::smark()).args(["list", "--json"]).arg(&program).output().expect("smark runs");
+    let list = tools::output(Command::new(fixture::smark()).args(["list", "--json"]).arg(&program));
     let list: Json = serde_json::from_slice(&list.stdout).expect("JSON");
     let notes = list.to_string();
     for wrong in [
@@ -135,7 +135,7 @@ fn mistakes_in_words_are_reported() {
     ] {
         assert!(notes.contains(wrong), "{notes}");
     }
-    let check = Command::new(fixture::smark()).arg("check").arg(&program).output().expect("smark runs");
+    let check = tools::output(Command::new(fixture::smark()).arg("check").arg(&program));
     let found = String::from_utf8_lossy(&check.stdout);
     assert_eq!(check.status.code(), Some(1), "{found}");
     for wrong in ["at `A=2`", "at `B=NO_SUCH`", "`{}` given `int` (4 bytes, signed), which is no enumeration"] {

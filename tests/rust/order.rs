@@ -12,7 +12,7 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::generator::Adjacent;
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::twin::{self, Pass};
-use simple_markers_tests::tools::{ended, slice, tries_everything};
+use simple_markers_tests::tools::{self, ended, slice, tries_everything};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::Settings;
@@ -317,7 +317,7 @@ fn a_probe_goes_before_padding_with_a_prefix() {
     assert_eq!(sequences(&smark(&["trace", "--json", "--"], &[&program])), [expected]);
     // At the site itself there is none.
     let mut at_site = Command::new(fixture::smark());
-    let output = at_site.args(["trace", "--at", "site", "--"]).arg(&program).output().expect("smark runs");
+    let output = tools::output(at_site.args(["trace", "--at", "site", "--"]).arg(&program));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.stdout.is_empty() && said.contains("padded:m0"), "{said}");
 }

@@ -74,7 +74,7 @@ fn strip(of: &Path, folder: &Path) -> PathBuf {
 }
 
 fn build_id(of: &Path) -> String {
-    let output = Command::new("readelf").arg("-n").arg(of).output().expect("readelf runs");
+    let output = output(Command::new("readelf").arg("-n").arg(of));
     let notes = String::from_utf8(output.stdout).expect("UTF-8");
     notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build id").to_owned()
 }

@@ -19,7 +19,7 @@ use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::resolve::{
     BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, Resolution, SitePlace, resolve,
 };
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
 const TIMES: u64 = 101;
@@ -117,8 +117,7 @@ fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
 
 /// Runs one test. Returns its outcome, and the shortest time of a call.
 fn outcome(program: &Path, index: usize) -> (Outcome, u64) {
-    let output =
-        Command::new(program).args([index.to_string(), TIMES.to_string()]).output().expect("the program starts");
+    let output = tools::output(Command::new(program).args([index.to_string(), TIMES.to_string()]));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     match text.trim().split_once(' ') {
         Some((hash, time)) if output.status.success() => {

@@ -57,13 +57,9 @@ fn follow(block: &str) -> String {
     );
     let mut printed = String::new();
     for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let output = Command::new("sh")
-            .args(["-c", line])
-            .current_dir(workspace())
-            .env("PATH", path.as_ref().expect("a PATH"))
-            .stderr(Stdio::inherit())
-            .output()
-            .expect("a shell");
+        let output = tools::output(
+            Command::new("sh").args(["-c", line]).current_dir(workspace()).env("PATH", path.as_ref().expect("a PATH")),
+        );
         printed += &format!("$ {line}\n{}", String::from_utf8(output.stdout).expect("UTF-8"));
     }
     printed.replace(&format!("{}/", workspace().display()), "")
@@ -92,7 +88,7 @@ fn the_readme_fits_a_terminal() {
 fn the_exit_status_is_the_one_of_the_page() {
     let smark = fixture::smark();
     let status = |arguments: &[&str]| {
-        let output = Command::new(smark).arg("list").args(arguments).output().expect("smark starts");
+        let output = tools::output(Command::new(smark).arg("list").args(arguments));
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let itself = smark.to_str().expect("a path in UTF-8");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// A program that passes `values:..` markers with values of every kind, 6 in each round.
@@ -28,14 +28,14 @@ const ROUND: usize = 6;
 pub(crate) fn record(recording: &Path, options: &[&str], program: &Path, rounds: usize) -> (i32, String) {
     let mut smark = Command::new(fixture::smark());
     smark.args(["record", "-o"]).arg(recording).args(options).arg("--").arg(program).arg(rounds.to_string());
-    let Output { status, stderr, .. } = smark.output().expect("smark runs");
+    let Output { status, stderr, .. } = tools::output(&mut smark);
     (status.code().expect("an exit status"), String::from_utf8(stderr).expect("UTF-8"))
 }
 
 /// The lines of `smark report`, its exit status, and what it prints to stderr.
 pub(crate) fn report(recording: &Path, options: &[&str]) -> (Vec<String>, i32, String) {
-    let output = Command::new(fixture::smark()).arg("report").args(options).arg(recording).output();
-    let Output { status, stdout, stderr } = output.expect("smark runs");
+    let mut smark = Command::new(fixture::smark());
+    let Output { status, stdout, stderr } = tools::output(smark.arg("report").args(options).arg(recording));
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (text(stdout).lines().map(str::to_owned).collect(), status.code().expect("an exit status"), text(stderr))
 }
@@ -60,7 +60,7 @@ struct Read {
 /// What babeltrace2 reads, and what it prints to stderr.
 fn babeltrace2(recording: &Path) -> (Vec<Read>, String) {
     let mut command = Command::new("babeltrace2");
-    let output = command.args(["--clock-seconds", "--no-delta"]).arg(recording).output().expect("babeltrace2 runs");
+    let output = tools::output(command.args(["--clock-seconds", "--no-delta"]).arg(recording));
     let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     (lines.map(event).collect(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -231,8 +231,8 @@ fn a_report_is_what_trace_prints() {
     let folder = tempfile::tempdir().expect("a folder");
     let (recording, program) = (folder.path().join("recording"), values(folder.path()));
     assert_eq!(record(&recording, &[], &program, 40).0, 0);
-    let traced = Command::new(fixture::smark()).args(["trace", "--"]).arg(&program).arg("40").output();
-    let traced = String::from_utf8(traced.expect("smark runs").stdout).expect("UTF-8");
+    let traced = tools::output(Command::new(fixture::smark()).args(["trace", "--"]).arg(&program).arg("40"));
+    let traced = String::from_utf8(traced.stdout).expect("UTF-8");
     // Without the time, the CPU and the process.
     let text = |line: &str| line.split_once(" values:").expect("a marker").1.to_owned();
     let (reported, status, _) = report(&recording, &[]);
@@ -321,7 +321,7 @@ fn a_full_disk_leaves_what_is_complete() {
     let mut mount = Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", "size=600k", "tmpfs"]).arg(small.0.path());
     if !mount.output().is_ok_and(|output| output.status.success()) {
-        return simple_markers_tests::tools::skipped("a file system cannot be mounted");
+        return tools::skipped("a file system cannot be mounted");
     }
     let recording = small.0.path().join("recording");
     let (status, said) = record(&recording, &[], &program, 4000);

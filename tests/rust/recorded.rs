@@ -138,7 +138,7 @@ fn a_program_that_ends_badly_has_recorded_everything() {
         let recording = folder.path().join("recording");
         let mut command = Command::new(program);
         command.arg(how).env("SIMPLE_MARKERS_RECORD", "values:*").env("SIMPLE_MARKERS_OUTPUT", &recording);
-        let output = command.stderr(Stdio::null()).output().expect("it runs");
+        let output = tools::output(&mut command);
         assert_eq!(output.status.success(), how.is_empty());
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         let Some(events) = babeltrace(&recording) else { return };
@@ -167,8 +167,7 @@ fn a_program_that_ends_badly_has_recorded_everything() {
 
 /// Runs `smark report`, and returns its status, its lines, and what it says to people.
 fn report(recording: &Path, options: &[&str]) -> (Option<i32>, Vec<String>, String) {
-    let output =
-        Command::new(fixture::smark()).arg("report").args(options).arg(recording).output().expect("smark runs");
+    let output = tools::output(Command::new(fixture::smark()).arg("report").args(options).arg(recording));
     let lines = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
     (output.status.code(), lines, String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, smark};
-use simple_markers_tests::tools::{find, run, slice};
+use simple_markers_tests::tools::{self, find, run, slice};
 use simple_markers_tests::watched::can_watch;
 
 use super::export::{Program, bpftrace_says, gdb_says, kernel_reads, program, sorted_lines};
@@ -92,7 +92,7 @@ fn compiled(compiler: &str, level: &str, sources: &[&Path], program: &Path) {
 
 /// The lines of `smark trace` that are hits, as the programs print them.
 fn traced(path: &Path) -> Vec<String> {
-    let output = Command::new(smark()).args(["trace", "--"]).arg(path).output().expect("smark runs");
+    let output = tools::output(Command::new(smark()).args(["trace", "--"]).arg(path));
     let Output { status, stdout, stderr } = output;
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     let printed = String::from_utf8(stdout).expect("UTF-8");
@@ -116,7 +116,7 @@ fn counted_by(path: &Path, marker: &str, argument: &str) -> BTreeMap<String, u64
 /// Compares everything that reads the program with what it prints. Structured bindings may have no
 /// names in the debug information: LLVM describes them since version 17.
 fn compare(path: &Path, Program { truth, .. }: &Program, may_lack_bindings: bool) {
-    let check = Command::new(smark()).arg("check").arg(path).output().expect("smark runs");
+    let check = tools::output(Command::new(smark()).arg("check").arg(path));
     let found = String::from_utf8_lossy(&check.stdout);
     assert_eq!(check.status.code(), Some(0), "{found}");
     let findings: Vec<&str> = found.lines().filter(|line| line.contains("[SM")).collect();

@@ -19,7 +19,7 @@ fn recorded(folder: &Path, program: &Path) -> PathBuf {
     let recording = folder.join("recording");
     let mut smark = Command::new(fixture::smark());
     smark.arg("record").arg("-o").arg(&recording).arg("--").arg(program);
-    let output = smark.output().expect("smark runs");
+    let output = output(&mut smark);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     recording
 }

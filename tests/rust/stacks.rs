@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use regex::Regex;
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture, Process};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// The marker's function is inlined, and `call` has a frame of its own.
@@ -140,7 +140,7 @@ fn stacks_are_those_of_gdb() {
     let mut gdb = Command::new("gdb");
     gdb.args(["-nx", "-batch", "-ex", "set breakpoint pending on", "-ex", &format!("set $start = {start}")]);
     let printed = script.iter().fold(&mut gdb, |gdb, line| gdb.args(["-ex", line])).arg(&program).stdin(Stdio::null());
-    let printed = String::from_utf8(printed.output().expect("gdb runs").stdout).expect("UTF-8");
+    let printed = String::from_utf8(tools::output(printed).stdout).expect("UTF-8");
     let frame = Regex::new(r"(?m)^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) \(.*\)(?: at \S+:(\d+))?").expect("a pattern");
     let frames: Vec<(String, Option<u64>)> = frame
         .captures_iter(&printed)

@@ -11,7 +11,7 @@ fn on_terminal(line: &str, variables: &[(&str, &str)]) -> Option<(Option<i32>, S
     let mut command = Command::new(script);
     command.args(["-qefc", line, "/dev/null"]).env("TERM", "xterm").env_remove("LESS").stdin(Stdio::null());
     command.env_remove("PAGER").env_remove("SMARK_PAGER").envs(variables.iter().copied());
-    let Output { status, stdout, .. } = command.output().expect("script runs");
+    let Output { status, stdout, .. } = tools::output(&mut command);
     Some((status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n")))
 }
 

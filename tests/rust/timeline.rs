@@ -17,7 +17,7 @@ fn decoded(file: &Path) -> Vec<Message> {
     let folder = fixture::workspace().join("tests/perfetto");
     let mut protoc = Command::new("protoc");
     protoc.arg("--proto_path").arg(&folder).arg("--decode=perfetto.protos.Trace").arg(folder.join("trace.proto"));
-    let output = protoc.stdin(File::open(file).expect("a file")).output().expect("protoc runs");
+    let output = output(protoc.stdin(File::open(file).expect("a file")));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     Message::parse(&mut text.lines()).messages("packet").cloned().collect()

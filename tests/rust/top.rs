@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::{can_watch, compile};
 
 use crate::whom::wait_until_asleep;
@@ -82,7 +82,7 @@ fn sums(intervals: &[Json]) -> HashMap<u64, Sum> {
 
 /// Runs the program, and returns its lines.
 fn work(program: &Path, arguments: &[&str]) -> Vec<(u64, String, u64, u64)> {
-    let output = Command::new(program).args(arguments).output().expect("it runs");
+    let output = tools::output(Command::new(program).args(arguments));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let line = |line: &str| {
@@ -151,7 +151,7 @@ fn a_busy_process_is_in_each_interval() {
     let busy = Busy(Process::start(Command::new("sh").args(["-c", "while :; do :; done"])));
     let pid = busy.0.id().to_string();
     let smark = |options: &[&str]| {
-        let output = Command::new(program).args(["top", "-p", &pid]).args(options).output().expect("smark runs");
+        let output = tools::output(Command::new(program).args(["top", "-p", &pid]).args(options));
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
@@ -222,7 +222,7 @@ fn hits_are_counted_by_process() {
     assert_eq!(others, 0);
     // What is wrong is said.
     let smark = |options: &[&str]| {
-        let output = Command::new(fixture::smark()).arg("top").args(options).output().expect("smark runs");
+        let output = tools::output(Command::new(fixture::smark()).arg("top").args(options));
         (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
     };
     let (status, said) = smark(&["--marker", "nothing:*", file]);

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_top::{Process, Table, Thread, Usage, Writer};
 
 const SECOND: u64 = 1_000_000_000;
@@ -322,7 +322,7 @@ fn promtool_finds_nothing(address: SocketAddr) {
     let file = folder.path().join("page");
     std::fs::write(&file, page).expect("it is written");
     let page = std::fs::File::open(&file).expect("it is there");
-    let checked = Command::new(promtool).args(["check", "metrics"]).stdin(page).output().expect("promtool starts");
+    let checked = tools::output(Command::new(promtool).args(["check", "metrics"]).stdin(page));
     let said = String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned();
     assert!(checked.status.success() && said.is_empty(), "{said}");
 }

@@ -556,14 +556,9 @@ fn a_running_process_is_watched_until_it_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut busy = Busy::start(folder.path());
     let pid = busy.child.id().to_string();
-    let limited = Command::new(fixture::smark()).args(["trace", "--json", "--limit", "3", "-p", &pid]).output();
-    let (found, end) = hits(
-        &String::from_utf8(limited.expect("smark runs").stdout)
-            .expect("UTF-8")
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>(),
-    );
+    let limited = output(Command::new(fixture::smark()).args(["trace", "--json", "--limit", "3", "-p", &pid]));
+    let (found, end) =
+        hits(&String::from_utf8(limited.stdout).expect("UTF-8").lines().map(str::to_owned).collect::<Vec<_>>());
     assert_eq!((found.len(), &end["exit"]), (3, &Json::Null));
     let mut smark = Command::new(fixture::smark());
     let mut smark = Process::start(smark.args(["trace", "-p", &pid]).stdout(Stdio::null()).stderr(Stdio::null()));
@@ -591,7 +586,7 @@ fn two_capabilities_suffice() {
         let mut trace = Command::new(&smark);
         trace.args(["trace", "--"]).arg(&program).current_dir("/");
         // "nobody".
-        let output = std::os::unix::process::CommandExt::uid(&mut trace, 65534).output().expect("smark runs");
+        let output = output(std::os::unix::process::CommandExt::uid(&mut trace, 65534));
         (output.status.code(), String::from_utf8_lossy(&output.stdout).matches(" kinds:").count(), output.stderr)
     };
     let (status, hits, said) = trace();
@@ -607,7 +602,7 @@ fn two_capabilities_suffice() {
 fn what_cannot_be_watched_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let fails = |arguments: &[&str], status: i32, message: &str| {
-        let output = Command::new(fixture::smark()).arg("trace").args(arguments).output().expect("smark runs");
+        let output = output(Command::new(fixture::smark()).arg("trace").args(arguments));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), said.contains(message)), (Some(status), true), "{arguments:?}: {said}");
     };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{Ended, ended, find, run, skipped};
+use simple_markers_tests::tools::{self, Ended, ended, find, run, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::{FAMILY, KINDS, LIBRARY, check_lost, hits, numbers, trace};
@@ -196,7 +196,7 @@ impl Tracer {
         let since = Instant::now();
         while received.try_recv().is_err() {
             assert!(since.elapsed() < Duration::from_secs(20), "no hit");
-            Command::new(program).output().expect("it runs");
+            tools::output(&mut Command::new(program));
         }
         tracer
     }

@@ -294,7 +294,7 @@ fn programs_run_as_they_do_alone() {
         std::os::unix::fs::chown(&id, Some(65534), None).expect("it has another owner");
         fs::set_permissions(&id, fs::Permissions::from_mode(0o4755)).expect("it has its rights");
     }
-    let alone = Command::new(&signals).arg(&id).output().expect("it runs");
+    let alone = output(Command::new(&signals).arg(&id));
     let output = smark(&["trace", "-q", "--", text(&signals), text(&id)], &[]);
     assert_eq!(lines(&output), lines(&alone), "{}", said(&output));
     assert!(lines(&alone).iter().any(|line| line == "stopped 1 by 19"), "{:?}", lines(&alone));

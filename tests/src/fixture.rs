@@ -208,7 +208,7 @@ pub fn markers(rest: &str) -> String {
 ///
 /// It fails, or warns.
 pub fn succeeds_silently(command: &mut Command) {
-    let Output { status, stderr, .. } = output(command);
+    let Output { status, stderr, .. } = tools::output(command);
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(status.success() && stderr.is_empty(), "{command:?}: {status}\n{stderr}");
 }
@@ -219,13 +219,9 @@ pub fn succeeds_silently(command: &mut Command) {
 ///
 /// It succeeds.
 pub fn fails(command: &mut Command) -> String {
-    let Output { status, stderr, .. } = output(command);
+    let Output { status, stderr, .. } = tools::output(command);
     assert!(!status.success(), "{command:?} succeeded");
     String::from_utf8_lossy(&stderr).into_owned()
-}
-
-fn output(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
 /// The bytes of a section as `readelf --hex-dump` prints them, without relocations; `None` if there

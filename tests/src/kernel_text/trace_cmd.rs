@@ -52,7 +52,7 @@ pub fn trace_cmd(recording: &Recording, folder: &Path) -> TraceCmd {
     let mut report = Command::new("trace-cmd");
     // Without its plugins, which print some events in another form.
     report.args(["report", "-N", "-i"]).arg(&data).stderr(Stdio::null());
-    let output = report.output().expect("trace-cmd report");
+    let output = tools::output(&mut report);
     let mut found = TraceCmd { time: start.elapsed(), ..TraceCmd::default() };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut by_cpu: HashMap<u32, HashMap<(u64, String), Vec<&str>>> = HashMap::new();
