@@ -2,7 +2,7 @@
 //! value with the program's twin (`field`).
 //!
 //! ```text
-//! field --folder FOLDER [--programs sqlite,quickjs,zstd,jaq,pulldown-cmark]
+//! field --folder FOLDER [--programs sqlite,quickjs,zstd,bzip2,jaq,pulldown-cmark,hexyl]
 //!       [--compilers gcc,clang,rustc] [--levels 1,2,3,s,g] [--count 60] [--most 20000] [--seed 1]
 //!       [--smark FILE] [--json FILE] [--rates FILE] [--known FOLDER]
 //! ```
@@ -14,15 +14,14 @@
 //! site has other hits than passes, if a value is another one at the site than at the address where it
 //! is watched, and if a value that is called live or constant is wrong and not in a file of `--known`.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, process};
 
 use simple_markers_tests::arguments::Arguments;
 use simple_markers_tests::field::compare::{self, Run};
-use simple_markers_tests::field::places::{self, Place};
-use simple_markers_tests::field::program::{Failure, Initial, Kind, Program, Wanted};
+use simple_markers_tests::field::marked::{Choice, Marked};
+use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::report::{self, Watched};
 use simple_markers_tests::field::{known, programs};
 use simple_markers_tests::fixture;
@@ -34,8 +33,6 @@ const KNOWN: [&str; 11] =
 
 /// The most seconds of a processor that a twin takes.
 const SECONDS: u64 = 300;
-/// The most builds until all markers compile: the phases of a compiler, for each package of a program.
-const ROUNDS: usize = 20;
 
 struct Field {
     arguments: Arguments,
@@ -43,95 +40,34 @@ struct Field {
     smark: PathBuf,
 }
 
-fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
-    result.map_err(|why| format!("{}: {why}", path.display()))
-}
-
-/// A program with places for markers.
-struct Marked<'a> {
-    program: &'a dyn Program,
-    /// The sources without markers.
-    source: PathBuf,
-    places: Vec<Place>,
-    /// The folder for everything that is made.
-    folder: PathBuf,
-}
-
-impl Marked<'_> {
-    /// Builds the program with its markers. Those that the compiler refuses are left out from now on.
-    fn build(&mut self, with: With, kind: Kind<'_>) -> Result<PathBuf, String> {
-        let marked = self.folder.join("marked");
-        for _ in 0..ROUNDS {
-            at(&marked, places::insert(self.program, &self.places, &self.source, &marked))?;
-            match self.program.build(&marked, with, kind, &self.folder) {
-                Ok(image) => return Ok(image),
-                Err(Failure::Markers(refused)) => self.leave_out(&refused),
-                Err(Failure::Other(why)) => return Err(why),
-            }
-        }
-        Err(format!("{}: markers that do not compile", self.program.name()))
+/// Runs the twin, and returns its passes and its results.
+fn twin(marked: &mut Marked<'_>, with: With, initial: Initial) -> Result<(Passes, Vec<u8>), String> {
+    let image = marked.build(with, Kind::Twin(initial))?;
+    let results = marked.folder.join(format!("results-{initial:?}"));
+    let mut command = Command::new(&image);
+    command.args(marked.program.arguments(&marked.folder, &results)?).stdin(Stdio::null());
+    if initial == Initial::Pattern {
+        command.env("MALLOC_PERTURB_", "85");
     }
-
-    fn leave_out(&mut self, refused: &HashSet<usize>) {
-        // A file without markers must lose those that it had.
-        let files: HashSet<PathBuf> = self.places.iter().map(|place| place.file.clone()).collect();
-        self.places.retain(|place| !refused.contains(&place.number));
-        for file in files.iter().filter(|file| self.places.iter().all(|place| place.file != **file)) {
-            // A file that cannot be copied is there with markers that do not compile.
-            let _ = fs::copy(self.source.join(file), self.folder.join("marked").join(file));
-        }
-    }
-
-    /// Runs the twin, and returns its passes and its results.
-    fn twin(&mut self, with: With, initial: Initial) -> Result<(Passes, Vec<u8>), String> {
-        let image = self.build(with, Kind::Twin(initial))?;
-        let results = self.folder.join(format!("results-{initial:?}"));
-        let mut command = Command::new(&image);
-        command.args(self.program.arguments(&self.folder, &results)?).stdin(Stdio::null());
-        if initial == Initial::Pattern {
-            command.env("MALLOC_PERTURB_", "85");
-        }
-        let (passes, printed) = twin::run(command, SECONDS)?;
-        let results = if self.program.prints_results() { printed } else { at(&results, fs::read(&results))? };
-        Ok((twin::by_marker(passes), results))
-    }
+    let (passes, printed) = twin::run(command, SECONDS)?;
+    let results = if marked.program.prints_results() { printed } else { at(&results, fs::read(&results))? };
+    Ok((twin::by_marker(passes), results))
 }
 
 impl Field {
-    /// Fetches a program and chooses places in it, all of which a compiler takes.
-    fn marked<'p>(&self, program: &'p dyn Program) -> Result<Marked<'p>, String> {
-        let folder = self.folder.join(program.name());
-        at(&folder, fs::create_dir_all(&folder))?;
-        let source = program.fetch(&folder)?;
-        let most = self.arguments.number("most", 20000)? as u64;
-        let candidates = program.candidates(Wanted { source: &source, folder: &folder, most })?;
-        let count = self.arguments.number("count", 60)?;
-        let seed = self.arguments.number("seed", 1)? as u64;
-        let places = places::choose(candidates, count + program.spare(count), seed);
-        let marked = folder.join("marked");
-        if marked.exists() {
-            at(&marked, fs::remove_dir_all(&marked))?;
-        }
-        simple_markers_tests::oracle::real::copy(&source, &marked)?;
-        let mut marked = Marked { program, source, places, folder };
-        if program.spare(count) > 0 {
-            marked.build(program.compilers()[0], Kind::Twin(Initial::Zero))?;
-            let more: HashSet<usize> = marked.places.iter().skip(count).map(|place| place.number).collect();
-            marked.leave_out(&more);
-        }
-        match marked.places.len() {
-            few if few * 2 < count => Err(format!("{}: only {few} places", program.name())),
-            _ => Ok(marked),
-        }
-    }
-
     fn program(&self, program: &dyn Program) -> Result<Vec<Watched>, String> {
-        let mut marked = self.marked(program)?;
+        let choice = Choice {
+            count: self.arguments.number("count", 60)?,
+            most: self.arguments.number("most", 20000)? as u64,
+            seed: self.arguments.number("seed", 1)? as u64,
+            kind: Kind::Twin(Initial::Zero),
+        };
+        let mut marked = Marked::choose(program, &self.folder, choice)?;
         let folder = marked.folder.clone();
         let mut found = Vec::new();
         for with in self.arguments.compilers()?.into_iter().filter(|with| program.compilers().contains(with)) {
-            let (one, results) = marked.twin(with, Initial::Zero)?;
-            let (other, again) = marked.twin(with, Initial::Pattern)?;
+            let (one, results) = twin(&mut marked, with, Initial::Zero)?;
+            let (other, again) = twin(&mut marked, with, Initial::Pattern)?;
             if results != again {
                 return Err(format!("{}: two runs of the twin have other results", program.name()));
             }

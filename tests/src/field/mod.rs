@@ -2,14 +2,15 @@
 //!
 //! [`program`] is what is asked of one; [`c`] and [`rust`] have those in C and in Rust, fetch and build
 //! them, and say before which statements a marker may stand. The variables that are in scope there are
-//! found by [`scopes`] in the debug information. [`places`] chooses and inserts the markers. `smark
-//! trace` watches the optimised program, and [`compare`] compares each hit with what the twin of the
-//! program prints, and with the hits at the sites themselves. [`report`] counts, and [`known`] has the
-//! wrong values whose reason is known.
+//! found by [`scopes`] in the debug information. [`places`] chooses and inserts the markers, and
+//! [`marked`] builds the program with them. `smark trace` watches the optimised program, and [`compare`]
+//! compares each hit with what the twin of the program prints, and with the hits at the sites
+//! themselves. [`report`] counts, and [`known`] has the wrong values whose reason is known.
 
 pub mod c;
 pub mod compare;
 pub mod known;
+pub mod marked;
 pub mod places;
 pub mod program;
 pub mod report;

@@ -38,8 +38,8 @@ impl fmt::Display for Kind<'_> {
 /// Why a program was not built.
 #[derive(Debug)]
 pub enum Failure {
-    /// These markers do not compile.
-    Markers(HashSet<usize>),
+    /// These markers do not compile, and what the compiler says.
+    Markers(HashSet<usize>, String),
     /// Another reason.
     Other(String),
 }
@@ -114,7 +114,11 @@ pub trait Program: Sync {
 }
 
 /// A result with the path that it is about.
-pub(super) fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
+///
+/// # Errors
+///
+/// That of the result.
+pub fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
     result.map_err(|why| format!("{}: {why}", path.display()))
 }
 

@@ -96,7 +96,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     copy().map_err(|why| format!("{}: {why}", from.display()))
 }
 
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a command that must succeed.
+///
+/// # Errors
+///
+/// It cannot be started or fails; the text has what it printed on standard error.
+pub fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|why| format!("{command:?}: {why}"))?;
     match output.status.success() {
         true => Ok(()),

@@ -199,7 +199,7 @@ impl Source {
         let errors = errors.into_inner().unwrap_or_default();
         if !errors.is_empty() {
             let markers = refused(&errors);
-            return Err(if markers.is_empty() { Failure::Other(errors) } else { Failure::Markers(markers) });
+            return Err(if markers.is_empty() { Failure::Other(errors) } else { Failure::Markers(markers, errors) });
         }
         let image = out.join(self.name);
         let mut command = Command::new(with.name());

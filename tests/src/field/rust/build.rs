@@ -63,6 +63,9 @@ impl Program for Packages {
         let vendored = real::fetched(&fetched, &dependencies.join("\n"))?;
         for (package, _) in self.packages() {
             real::copy(&vendored.join(package), &source.join(package))?;
+            // `smark check --fix` does not change what cargo vendored, but this is a copy.
+            let checksum = source.join(package).join(".cargo-checksum.json");
+            at(&checksum, fs::remove_file(&checksum))?;
         }
         let patches: String =
             self.libraries.iter().map(|(name, _)| format!("{name} = {{ path = {name:?} }}\n")).collect();
@@ -239,7 +242,7 @@ impl Packages {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(Failure::Other(format!("{}\n{said}", refused.others.join("\n"))));
         }
-        Err(Failure::Markers(refused.markers))
+        Err(Failure::Markers(refused.markers, String::from_utf8_lossy(&output.stdout).into_owned()))
     }
 }
 
