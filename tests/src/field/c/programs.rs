@@ -21,7 +21,7 @@ pub struct Source {
 }
 
 /// All of them.
-pub static PROGRAMS: [Source; 3] = [
+pub static PROGRAMS: [Source; 4] = [
     Source {
         name: "sqlite",
         version: "3.50.2",
@@ -63,6 +63,17 @@ pub static PROGRAMS: [Source; 3] = [
         flags: &["-DZSTD_DISABLE_ASM"],
         libraries: &[],
         driver: "zstd.c",
+        input: "",
+    },
+    Source {
+        name: "bzip2",
+        version: "1.0.8",
+        package: ("bzip2-sys", "0.1.13+1.0.8"),
+        folder: "bzip2-1.0.8",
+        sources: &["blocksort.c", "bzlib.c", "compress.c", "crctable.c", "decompress.c", "huffman.c", "randtable.c"],
+        flags: &["-D_FILE_OFFSET_BITS=64"],
+        libraries: &[],
+        driver: "bzip2.c",
         input: "",
     },
 ];

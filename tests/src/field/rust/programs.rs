@@ -23,7 +23,7 @@ pub struct Packages {
 }
 
 /// All of them.
-pub static PROGRAMS: [Packages; 2] = [
+pub static PROGRAMS: [Packages; 3] = [
     Packages {
         name: "jaq",
         version: "2.3.0",
@@ -41,6 +41,15 @@ pub static PROGRAMS: [Packages; 2] = [
         arguments: &["-T", "-m", "-F", "-S", "-U", "-B", "-L", "-P", "-H", "-M", "-G", "-D", "-W"],
         script: "",
         input: markdown,
+    },
+    Packages {
+        name: "hexyl",
+        version: "0.16.0",
+        libraries: &[],
+        features: "",
+        arguments: &["--color=always"],
+        script: "",
+        input: records,
     },
 ];
 
