@@ -24,7 +24,8 @@ static KNOWN: LazyLock<Metadata> = LazyLock::new(|| {
 fn convert_any(metadata: &Metadata, files: &[&[u8]]) {
     let Converted { description, stream, damages } = convert(metadata, files);
     assert!(damages.len() <= files.len());
-    let events = ctf::Events::new(&description, &stream).map(|event| event.expect("an event"));
+    let plan = description.plan();
+    let events = ctf::Events::new(&description, &plan, &stream).map(|event| event.expect("an event"));
     assert!(events.count() <= files.iter().map(|file| file.len()).sum::<usize>() / HEADER);
 }
 

@@ -29,11 +29,12 @@ fuzz_target!(|input: &[u8]| {
     let size = 64 + input.len() as u64;
     let header = Header { uuid: description.uuid, content: size, size, ..Header::default() };
     let stream = if how & 2 == 0 { input.to_vec() } else { [&header.to_bytes(), input].concat() };
-    let mut events = Events::new(description, &stream);
+    let plan = description.plan();
+    let mut events = Events::new(description, &plan, &stream);
     // Every event has a byte of the stream, and every packet has at most one error.
     for _ in 0..=stream.len() + 1 {
         match events.next_event() {
-            Ok(Some(event)) => assert_eq!(event.values.len(), event.site.arguments.len()),
+            Ok(Some(event)) => assert_eq!(event.values().count(), event.site.arguments.len()),
             Ok(None) => return,
             Err(error) => assert!(error.offset <= stream.len() as u64),
         }

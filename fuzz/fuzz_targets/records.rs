@@ -30,6 +30,6 @@ fuzz_target!(|input: &[u8]| {
     let arguments = hit.site.arguments.len();
     assert_eq!(hit.values().count(), arguments);
     assert_eq!(text::json(&hit)["args"].as_array().map(Vec::len), Some(arguments));
-    Format::new(&hit.marker.format).write_values(hit.values(), &mut String::new());
+    Format::new(&hit.marker.format).write(&hit, &mut String::new());
     assert!(hit.stack().expect("a stack").addresses().count() <= usize::from(FRAMES));
 });

@@ -141,7 +141,7 @@ impl Stacks {
 
     /// The file that is mapped at an address in the process of a hit, and the link-time address.
     fn mapped(&mut self, hit: &Hit<'_>, first: u64, address: u64) -> Option<(PathBuf, Option<u64>)> {
-        let process = hit.record.process();
+        let process = hit.process;
         let find = |regions: &[Region], address| regions.iter().find(|it| it.addresses.contains(&address)).cloned();
         // After `execve` the process has other files: then the probe's address is in none of them,
         // or in another one.

@@ -7,17 +7,14 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
-use simple_markers_resolver::types::Names;
+use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::hit::EventParts;
-use simple_markers_tracer::text::{self, Format, Heading};
-use simple_markers_tracer::{Hit, Missing, Value};
+use simple_markers_tracer::text::{self, Format};
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
@@ -109,11 +106,9 @@ impl Trace {
             if count < limit {
                 count += 1;
                 text.clear();
-                let name = hit.thread_name();
-                let parts = parts(hit, &name);
                 match json {
-                    true => text.push_str(&with_stack(lines.json(parts), hit, stacks.as_mut()).to_string()),
-                    false => lines.write(parts, &mut text),
+                    true => text.push_str(&with_stack(lines.json(hit), hit, stacks.as_mut()).to_string()),
+                    false => lines.write(hit, &mut text),
                 }
                 text.push('\n');
                 if let (Some(stacks), false) = (&mut stacks, json) {
@@ -152,32 +147,6 @@ fn with_stack(mut object: Json, hit: &Hit<'_>, stacks: Option<&mut Stacks>) -> J
     object
 }
 
-/// The text, the names and the value of an argument.
-pub(crate) type Argument<'a> = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing<'a>>);
-
-/// A hit of a running program or of a recording, as it is printed.
-pub(crate) struct PrintedHit<'a, A> {
-    pub(crate) heading: Heading<'a>,
-    /// The number of the marker.
-    pub(crate) marker: usize,
-    pub(crate) format: &'a Arc<str>,
-    /// What the text of an event of the kernel needs; `None` for a marker.
-    pub(crate) event: Option<EventParts<'a>>,
-    pub(crate) arguments: A,
-}
-
-/// A hit of a running program. `name` is that of its thread.
-fn parts<'a>(hit: &Hit<'a>, name: &'a str) -> PrintedHit<'a, impl Iterator<Item = Argument<'a>> + Clone + use<'a>> {
-    let arguments = hit.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
-    PrintedHit {
-        heading: Heading::new(hit, name),
-        marker: hit.site.marker,
-        format: &hit.marker.format,
-        event: hit.event(),
-        arguments: arguments.zip(hit.values()),
-    }
-}
-
 /// Writes hits as lines for people, or as JSON.
 pub(crate) struct Lines {
     start: u64,
@@ -195,46 +164,39 @@ impl Lines {
     }
 
     /// The object of a hit.
-    pub(crate) fn json<'a, A>(&mut self, hit: PrintedHit<'a, A>) -> Json
-    where
-        A: Iterator<Item = Argument<'a>> + Clone,
-    {
-        let Some(event) = &hit.event else { return text::json_values(&hit.heading, hit.arguments) };
-        let fields = hit.arguments.map(|((name, _), value)| (name, value));
+    pub(crate) fn json(&mut self, hit: &Hit<'_>) -> Json {
+        let Some(event) = &hit.marker.event else { return text::json(hit) };
         let mut text = String::new();
-        self.texts.write(event, fields.clone(), &mut text);
-        text::json_event(&hit.heading, fields, &text)
+        self.texts.write(event, hit, &mut text);
+        text::json_event(hit, &text)
     }
 
     /// Appends the line of a hit.
-    pub(crate) fn write<'a, A>(&mut self, hit: PrintedHit<'a, A>, out: &mut String)
-    where
-        A: Iterator<Item = Argument<'a>> + Clone,
-    {
-        self.start(&hit.heading, out);
+    pub(crate) fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
+        self.start(hit, out);
         let from = out.len();
-        match &hit.event {
-            Some(event) => self.texts.write(event, hit.arguments.map(|((name, _), value)| (name, value)), out),
+        match &hit.marker.event {
+            Some(event) => self.texts.write(event, hit, out),
             None => {
-                let format = self.formats.entry(hit.marker).or_insert_with(|| Format::new(hit.format));
-                format.write_values(hit.arguments.map(|(_, value)| value), out);
+                let format = &hit.marker.format;
+                self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(format)).write(hit, out);
             }
         }
         escape(out, from);
     }
 
     /// Appends what is before the text of a hit.
-    fn start(&self, heading: &Heading<'_>, out: &mut String) {
+    fn start(&self, hit: &Hit<'_>, out: &mut String) {
         use std::fmt::Write as _;
-        let Heading { cpu, process, thread, .. } = *heading;
-        let time = heading.time.saturating_sub(self.start);
+        let Hit { cpu, process, thread, .. } = *hit;
+        let time = hit.time.saturating_sub(self.start);
         let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
         // Writing to a String cannot fail.
-        let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(heading.name));
+        let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(&hit.thread_name()));
         let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
         let _ = write!(out, "{numbers:<15} ");
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-        let _ = write!(out, "{bold}{}{plain}: ", shown(heading.marker));
+        let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
     }
 }
 

@@ -121,7 +121,7 @@ fn compare(plan: &Plan, mut program: Command, passes: &[Pass], varies: &str) -> 
     let mut hits: HashMap<&Key, usize> = HashMap::new();
     let mut each = |hit: &Hit<'_>| {
         let Some(key) = markers.get(&hit.site.marker) else { return };
-        ours.push((key, u64::from(hit.record.thread())));
+        ours.push((key, u64::from(hit.thread)));
         let number = hits.entry(key).or_default();
         *number += 1;
         let Some(pass) = theirs.get(key).and_then(|passes| passes.get(*number - 1)) else { return };

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let end = Instant::now() + Duration::from_secs(seconds.parse()?);
     while Instant::now() < end {
         session.read(&plan, false, &mut |hit| {
-            println!("{} in thread {}", hit.marker.name, hit.record.thread());
+            println!("{} in thread {}", hit.marker.name, hit.thread);
             for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
                 println!("    {} = {value:?}", argument.text);
             }

@@ -51,8 +51,9 @@ fn main() {
         texts.push(ns(start));
         text_bytes = text.len();
 
+        let described = writer.description().plan();
         let start = Instant::now();
-        let count = Events::new(writer.description(), &stream).filter(Result::is_ok).count();
+        let count = Events::new(writer.description(), &described, &stream).filter(Result::is_ok).count();
         read.push(ns(start));
         assert_eq!(count, EVENTS);
     }
@@ -67,13 +68,13 @@ fn main() {
 
 /// The same with `write!`: the line of `smark trace`, by code that knows the format.
 fn print(hit: &Hit<'_>, out: &mut String) {
-    let record = hit.record;
+    let record = hit.record().expect("a record").record;
     let field = |index: usize| {
         let bytes = record.0[usize::from(FIELDS) + 8 * index..].first_chunk();
         u64::from_ne_bytes(*bytes.expect("a field"))
     };
-    let (seconds, fraction) = (record.time() / 1_000_000_000, record.time() % 1_000_000_000 / 1000);
-    let (cpu, process, name) = (record.cpu(), record.process(), hit.thread_name());
+    let (seconds, fraction) = (hit.time / 1_000_000_000, hit.time % 1_000_000_000 / 1000);
+    let (cpu, process, name) = (hit.cpu, hit.process, hit.thread_name());
     let (tag, sectors, sector, depth) = (field(0), field(1) as u32, field(2), field(3) as i32);
     let _ = writeln!(
         out,

@@ -1,25 +1,56 @@
-//! A hit: a record, with the plan that says what its fields mean.
+//! A hit: a marker was passed, in a program that runs or in one that was recorded.
 
 use std::borrow::Cow;
 
-use crate::plan::{KernelEvent, Plan, PlannedImage, PlannedMarker, PlannedSite};
+use simple_markers_resolver::address::Vaddr;
+
+use crate::aggregate::Passage;
+use crate::filter::{Fields, Inputs, Text};
+use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite};
 use crate::record::{Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
 /// A marker was passed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Hit<'a> {
-    /// The record.
-    pub record: Record<'a>,
+    /// The time in ns (`CLOCK_MONOTONIC`).
+    pub time: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The name of the thread, which need not be UTF-8.
+    pub name: &'a [u8],
+    /// The number of the site in the plan.
+    pub number: usize,
     /// Where it was.
     pub site: &'a PlannedSite,
+    /// The link-time address of the site; `None` if it is not known which copy of a probe was passed.
+    pub address: Option<Vaddr>,
     /// The marker.
     pub marker: &'a PlannedMarker,
     /// The program or shared object.
     pub image: &'a PlannedImage,
     /// The plan that has them.
     pub plan: &'a Plan,
-    layout: &'a Layout,
+    /// What the values are made of.
+    pub body: Body<'a>,
+}
+
+/// What the values of a hit are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body<'a> {
+    /// The record of a program that runs.
+    Record(Fields<'a>),
+    /// The values of a recording.
+    Values {
+        /// The value of each argument, or why it has none.
+        values: Vec<Result<Value<'a>, Missing<'a>>>,
+        /// Whether filters, keys and counts take doubtful values.
+        takes_doubtful: bool,
+    },
 }
 
 impl<'a> Hit<'a> {
@@ -32,61 +63,112 @@ impl<'a> Hit<'a> {
         if record.0.len() < usize::from(layout.size()) {
             return None;
         }
-        let (marker, image) = (plan.markers.get(site.marker)?, plan.images.get(site.image)?);
-        Some(Self { record, site, marker, image, plan, layout })
+        Some(Self {
+            time: record.time(),
+            cpu: record.cpu(),
+            process: record.process(),
+            thread: record.thread(),
+            name: record.name(),
+            number,
+            site,
+            address: site.known_address(),
+            marker: plan.markers.get(site.marker)?,
+            image: plan.images.get(site.image)?,
+            plan,
+            body: Body::Record(Fields { record, layout }),
+        })
     }
 
-    /// The layout of the record.
+    /// The record with its layout; `None` for a hit of a recording.
     #[must_use]
-    pub fn layout(&self) -> &'a Layout {
-        self.layout
+    pub fn record(&self) -> Option<Fields<'a>> {
+        match self.body {
+            Body::Record(fields) => Some(fields),
+            Body::Values { .. } => None,
+        }
+    }
+
+    /// Each argument and its value, or why it has none.
+    pub fn arguments(
+        &self,
+    ) -> impl Iterator<Item = (&'a PlannedArgument, Result<Value<'_>, Missing<'_>>)> + Clone + use<'_, 'a> {
+        let value = |number: usize, argument: &PlannedArgument| match &self.body {
+            Body::Record(fields) => argument.source.value(fields.record, fields.layout),
+            Body::Values { values, .. } => values.get(number).copied().unwrap_or(Err(Missing::Unreadable { at: None })),
+        };
+        let arguments = self.site.arguments.iter().enumerate();
+        arguments.map(move |(number, argument)| (argument, value(number, argument)))
     }
 
     /// The value of each argument, or why it has none.
-    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing<'a>>> + Clone + use<'a> {
-        let Self { record, site, layout, .. } = *self;
-        site.arguments.iter().map(move |argument| argument.source.value(record, layout))
+    pub fn values(&self) -> impl Iterator<Item = Result<Value<'_>, Missing<'_>>> + Clone + use<'_, 'a> {
+        self.arguments().map(|(_, value)| value)
     }
 
-    /// The name and the value of each argument.
-    pub fn arguments(&self) -> impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)> + Clone + use<'a> {
-        self.site.arguments.iter().map(|argument| &*argument.text).zip(self.values())
-    }
-
-    /// What the text of an event of the kernel needs; `None` for a marker.
+    /// The kernel's own record of its event; `None` if there is none, or if it is not complete.
     #[must_use]
-    pub fn event(&self) -> Option<EventParts<'a>> {
-        let (record, size) = self.record.raw(self.layout)?;
-        let record = Some(record).filter(|record| record.len() as u64 == size);
-        let event = self.marker.event.as_deref()?;
-        Some(EventParts { marker: self.site.marker, event, thread: self.record.thread(), record })
+    pub fn kernel_record(&self) -> Option<&'a [u8]> {
+        let Fields { record, layout } = self.record()?;
+        let (record, size) = record.raw(layout)?;
+        Some(record).filter(|record| record.len() as u64 == size)
     }
 
     /// The stack of the thread; `None` if stacks are not recorded.
     #[must_use]
     pub fn stack(&self) -> Option<Stack<'a>> {
-        self.record.stack(self.layout)
+        let Fields { record, layout } = self.record()?;
+        record.stack(layout)
     }
 
-    /// The name of the thread.
+    /// The hit as one at the site with this number of another plan.
+    #[must_use]
+    pub fn passage(&self, site: usize) -> Passage<'_, Self> {
+        Passage { site, time: self.time, process: self.process, thread: self.thread, inputs: self }
+    }
+
+    /// The name of the thread as text.
     #[must_use]
     pub fn thread_name(&self) -> Cow<'a, str> {
-        match std::str::from_utf8(self.record.name()) {
+        match std::str::from_utf8(self.name) {
             Ok(name) => Cow::Borrowed(name),
-            Err(_) => Cow::Owned(simple_markers_resolver::text::from_bytes(self.record.name())),
+            Err(_) => Cow::Owned(simple_markers_resolver::text::from_bytes(self.name)),
         }
     }
 }
 
-/// What the text of an event needs besides its fields.
-#[derive(Clone, Copy, Debug)]
-pub struct EventParts<'a> {
-    /// The number of the event among the markers of its plan.
-    pub marker: usize,
-    /// The event.
-    pub event: &'a KernelEvent,
-    /// The number of the thread.
-    pub thread: u32,
-    /// The whole record of the kernel; `None` if it is made of the fields.
-    pub record: Option<&'a [u8]>,
+/// Of a recording the arguments are the inputs, under the same numbers.
+impl Inputs for Hit<'_> {
+    fn number(&self, field: usize) -> Option<u64> {
+        match &self.body {
+            Body::Record(fields) => fields.number(field),
+            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
+                Value::Number { bits, .. } => Some(*bits),
+                Value::Text { .. } | Value::Null | Value::Array { .. } => None,
+            },
+        }
+    }
+
+    fn text(&self, field: usize) -> Option<Text<'_>> {
+        match &self.body {
+            Body::Record(fields) => fields.text(field),
+            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
+                Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
+                Value::Null => Some(Text::Null),
+                Value::Number { .. } | Value::Array { .. } => None,
+            },
+        }
+    }
+}
+
+/// The value that filters, keys and counts take; `None` if there is none.
+fn taken<'v>(
+    values: &'v [Result<Value<'v>, Missing<'v>>],
+    takes_doubtful: bool,
+    field: usize,
+) -> Option<&'v Value<'v>> {
+    match values.get(field)? {
+        Ok(value) => Some(value),
+        Err(Missing::Doubtful(Some(value))) if takes_doubtful => Some(value),
+        Err(_) => None,
+    }
 }

@@ -147,7 +147,7 @@ impl Layout {
 const NUL_ENDS: u64 = u64::MAX;
 
 /// A record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a>(pub &'a [u8]);
 
 /// The contents of a field.

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 use simple_markers_record::ByteOrder;
 use simple_markers_record::printf::{Conversion, Count, Piece, parse};
-use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_resolver::types::{Language, Limits, Names, Object, ReadContext, Shape, Type, printf};
 
 use crate::hit::Hit;
-use crate::plan::Placeholder;
+use crate::plan::{Placeholder, PlannedArgument};
 use crate::value::{Missing, Value};
 
 /// A marker's format, parsed.
@@ -46,13 +45,8 @@ impl Format {
     /// `<doubtful>` or `<unreadable>`. A question mark follows a value that is doubtful, and two dots a
     /// text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
-        self.write_values(hit.values(), out);
-    }
-
-    /// The same with the values alone.
-    pub fn write_values<'a>(&self, values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>, out: &mut String) {
         let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
-        let mut values = values.zip(names);
+        let mut values = hit.values().zip(names);
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
@@ -229,63 +223,16 @@ pub fn json_why(missing: &Missing<'_>) -> String {
     }
 }
 
-/// What is known of a hit besides its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heading<'a> {
-    /// The time in ns (`CLOCK_MONOTONIC`).
-    pub time: u64,
-    /// The CPU.
-    pub cpu: u32,
-    /// The number of the process.
-    pub process: u32,
-    /// The number of the thread.
-    pub thread: u32,
-    /// The name of the thread.
-    pub name: &'a str,
-    /// The name of the marker.
-    pub marker: &'a str,
-    /// The name of the program or shared object.
-    pub module: &'a str,
-    /// The link-time address of the site; `None` if it is not known which copy of a probe was passed.
-    pub site: Option<Vaddr>,
-}
-
-impl<'a> Heading<'a> {
-    /// The heading of a hit. `name` is the name of its thread.
-    #[must_use]
-    pub fn new(hit: &Hit<'a>, name: &'a str) -> Self {
-        Self {
-            time: hit.record.time(),
-            cpu: hit.record.cpu(),
-            process: hit.record.process(),
-            thread: hit.record.thread(),
-            name,
-            marker: &hit.marker.name,
-            module: &hit.image.module,
-            site: hit.site.known_address(),
-        }
-    }
-}
-
-/// A hit as a JSON object (`docs/live.md`).
+/// A hit of a marker as a JSON object (`docs/live.md`).
 #[must_use]
 pub fn json(hit: &Hit<'_>) -> Json {
-    let arguments = hit.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
-    json_values(&Heading::new(hit, &hit.thread_name()), arguments.zip(hit.values()))
-}
-
-/// The same from its parts: the heading, and the text, the names and the value of each argument.
-#[must_use]
-pub fn json_values<'a>(
-    heading: &Heading<'_>,
-    arguments: impl Iterator<Item = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing<'a>>)>,
-) -> Json {
-    let args: Vec<Json> = arguments
-        .map(|((text, names), value)| {
-            let mut argument = json!({ "text": text, "value": null, "why": null });
+    let args: Vec<Json> = hit
+        .arguments()
+        .map(|(PlannedArgument { text, names, .. }, value)| {
+            let mut argument = json!({ "text": &**text, "value": null, "why": null });
             let Some(object) = argument.as_object_mut() else { return argument };
             let mut insert = |name: &str, value: Json| _ = object.insert(name.to_owned(), value);
-            let name = |value: &Value<'_>| names.and_then(|names| value.name(names));
+            let name = |value: &Value<'_>| names.as_ref().and_then(|names| value.name(names));
             match &value {
                 Ok(value) => {
                     insert("value", json_value(value));
@@ -302,33 +249,29 @@ pub fn json_values<'a>(
             argument
         })
         .collect();
-    let site = heading.site.map(|site| site.to_string());
-    let own = [("module", heading.module.into()), ("site", site.into()), ("args", args.into())];
-    object(heading, "marker", own)
+    let site = hit.address.map(|site| site.to_string());
+    object(hit, "marker", [("module", (*hit.image.module).into()), ("site", site.into()), ("args", args.into())])
 }
 
-/// An event of the kernel as a JSON object (`docs/live.md`), from its parts: the heading, the name and
-/// the value of each field, and the kernel's text.
+/// An event of the kernel as a JSON object (`docs/live.md`), with the kernel's text.
 #[must_use]
-pub fn json_event<'a>(
-    heading: &Heading<'_>,
-    fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
-    text: &str,
-) -> Json {
-    let fields: Map<String, Json> =
-        fields.map(|(name, value)| (name.to_owned(), value.map_or(Json::Null, |value| json_value(&value)))).collect();
-    object(heading, "event", [("fields", fields.into()), ("text", text.into())])
+pub fn json_event(hit: &Hit<'_>, text: &str) -> Json {
+    let field = |(argument, value): (&PlannedArgument, Result<Value<'_>, Missing<'_>>)| {
+        (argument.text.to_string(), value.map_or(Json::Null, |value| json_value(&value)))
+    };
+    let fields: Map<String, Json> = hit.arguments().map(field).collect();
+    object(hit, "event", [("fields", fields.into()), ("text", text.into())])
 }
 
 /// The object of a hit: what every hit has, its name under `what`, and then what is its own.
-fn object<const N: usize>(heading: &Heading<'_>, what: &str, own: [(&str, Json); N]) -> Json {
+fn object<const N: usize>(hit: &Hit<'_>, what: &str, own: [(&str, Json); N]) -> Json {
     let common = [
-        ("time_ns", heading.time.into()),
-        ("cpu", heading.cpu.into()),
-        ("pid", heading.process.into()),
-        ("tid", heading.thread.into()),
-        ("comm", heading.name.into()),
-        (what, heading.marker.into()),
+        ("time_ns", hit.time.into()),
+        ("cpu", hit.cpu.into()),
+        ("pid", hit.process.into()),
+        ("tid", hit.thread.into()),
+        ("comm", hit.thread_name().into()),
+        (what, (*hit.marker.name).into()),
     ];
     common.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -47,7 +47,7 @@ impl Recorder {
         if self.writer.add(hit.plan) {
             self.is_described = false;
         }
-        if hit.event().is_some_and(|event| self.notes.add(&event)) {
+        if self.notes.add(hit) {
             self.is_described = false;
         }
         if let Some(packet) = self.writer.write(hit) {

@@ -9,10 +9,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use simple_markers_tracer::aggregate::{Question, Replay};
-use simple_markers_tracer::ctf::{Chosen, Event};
+use simple_markers_tracer::ctf::Chosen;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::hit::EventParts;
-use simple_markers_tracer::text::Heading;
 
 use self::pairs::Pairs;
 use self::recording::{Read, Recording};
@@ -23,7 +21,7 @@ use crate::end::{self, Totals};
 use crate::narrow;
 use crate::narrow::Asked;
 use crate::pager::Pager;
-use crate::trace::{Argument, Lines, PrintedHit};
+use crate::trace::Lines;
 
 /// Print the hits of a recording, or count them
 ///
@@ -150,8 +148,8 @@ impl Report {
             Lines::new(recording.description.start, Box::new(recording.description.kernel.clone()), console.colour);
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let mut text = String::new();
-        let read = recording.read(console, chosen, &mut |event, _, site| {
-            match recording::holds(site, event) {
+        let read = recording.read(console, chosen, &mut |hit, _, site| {
+            match recording::holds(site, hit) {
                 Some(true) => hits += 1,
                 Some(false) => return Ok(()),
                 None => {
@@ -160,11 +158,9 @@ impl Report {
                 }
             }
             text.clear();
-            let name = event.thread_name();
-            let parts = parts(event, &name);
             match self.json {
-                true => text.push_str(&lines.json(parts).to_string()),
-                false => lines.write(parts, &mut text),
+                true => text.push_str(&lines.json(hit).to_string()),
+                false => lines.write(hit, &mut text),
             }
             text.push('\n');
             Ok(out.write_all(text.as_bytes())?)
@@ -189,10 +185,10 @@ impl Report {
     ) -> anyhow::Result<Read> {
         let mut replay = Replay::new(&chosen.plan, usize::try_from(self.ask.max_values).unwrap_or(usize::MAX));
         let mut hits = 0u64;
-        let read = recording.read(console, chosen, &mut |event, number, site| {
-            let holds = recording::holds(site, event);
+        let read = recording.read(console, chosen, &mut |hit, number, site| {
+            let holds = recording::holds(site, hit);
             hits += u64::from(holds == Some(true));
-            replay.add(&site.aggregate, holds, &event.passage(number, &event.inputs()));
+            replay.add(&site.aggregate, holds, &hit.passage(number));
             Ok(())
         })?;
         let answer = Answer::new(&chosen.plan, question, &replay.counted(), &self.ask);
@@ -214,24 +210,4 @@ impl Report {
         narrow::tell_unfiltered(console, &chosen.plan, answer.unfiltered());
         Ok(read)
     }
-}
-
-/// A hit of a recording. `name` is that of its thread.
-fn parts<'a>(event: &'a Event<'a>, name: &'a str) -> PrintedHit<'a, impl Iterator<Item = Argument<'a>> + Clone> {
-    let heading = Heading {
-        time: event.time,
-        cpu: event.cpu,
-        process: event.process,
-        thread: event.thread,
-        name,
-        marker: &event.marker.name,
-        module: &event.image.module,
-        site: event.site.known_address(),
-    };
-    let (marker, thread) = (event.site.marker, event.thread);
-    let kernel = event.marker.event.as_deref();
-    let kernel = kernel.map(|event| EventParts { marker, event, thread, record: None });
-    let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
-    let arguments = arguments.zip(event.values.iter().copied());
-    PrintedHit { heading, marker, format: &event.marker.format, event: kernel, arguments }
 }

@@ -34,11 +34,11 @@ impl Report {
         let most = usize::try_from(self.ask.max_values).unwrap_or(usize::MAX);
         let mut timeline = Timeline::new(&recording.description, pairs, most, &mut packets);
         let (mut hits, mut unfiltered) = (0u64, 0u64);
-        let read = recording.read_all(console, &mut |event| {
-            let holds = chosen.site(event).map_or(Some(false), |(_, site)| recording::holds(site, event));
+        let read = recording.read_all(console, &mut |hit| {
+            let holds = chosen.site(hit).map_or(Some(false), |(_, site)| recording::holds(site, hit));
             hits += u64::from(holds == Some(true));
             unfiltered += u64::from(holds.is_none());
-            timeline.add(event, holds == Some(true), &mut packets);
+            timeline.add(hit, holds == Some(true), &mut packets);
             if packets.len() >= BLOCK {
                 output.write(&packets)?;
                 packets.clear();

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
-use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
-use simple_markers_tracer::plan::{DoubtfulValues, PlannedSite};
+use simple_markers_tracer::Hit;
+use simple_markers_tracer::ctf::{self, Chosen, Description, Events};
+use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedSite};
 use simple_markers_tracer::recorder::recording::{self, Converted, Metadata};
 
 use crate::console::{Console, Status};
@@ -20,6 +21,7 @@ use crate::{files, inputs};
 pub(super) struct Recording {
     pub(super) folder: PathBuf,
     pub(super) description: Description,
+    plan: Plan,
     stream: files::Bytes,
     /// How it ended; `None` if it was cut off.
     end: Option<Json>,
@@ -51,7 +53,19 @@ impl Recording {
         let stream = stream.with_context(|| path.display().to_string())?;
         let end = fs::read(folder.join(ctf::END)).ok().and_then(|text| serde_json::from_slice(&text).ok());
         let files = [ctf::STREAM, ctf::METADATA, ctf::DESCRIPTION, ctf::END].map(|file| folder.join(file)).into();
-        Ok(Self { folder: folder.to_owned(), description, stream, end, files, status: Status::Done, doubtful })
+        Ok(Self::new(folder, description, stream, end, files, doubtful))
+    }
+
+    fn new(
+        folder: &Path,
+        description: Description,
+        stream: files::Bytes,
+        end: Option<Json>,
+        files: Vec<PathBuf>,
+        doubtful: DoubtfulValues,
+    ) -> Self {
+        let (folder, plan) = (folder.to_owned(), description.plan());
+        Self { folder, description, plan, stream, end, files, status: Status::Done, doubtful }
     }
 
     /// Opens a recording that a program wrote itself. It has no end: it is complete at any moment.
@@ -76,7 +90,7 @@ impl Recording {
         }
         files.push(path);
         let (stream, end) = (files::Bytes::Unpacked(stream), Some(Json::Null));
-        Ok(Self { folder: folder.to_owned(), description, stream, end, files, status, doubtful })
+        Ok(Self { status, ..Self::new(folder, description, stream, end, files, doubtful) })
     }
 
     /// The exit status of the program that was recorded; null if there was none.
@@ -94,34 +108,34 @@ impl Recording {
         let unmatched = selection.unmatched_names(&names);
         unmatched.iter().for_each(|unmatched| console.error(&inputs::no_match(unmatched, patterns)));
         let status = if unmatched.is_empty() { Status::Done } else { Status::NoMatch };
-        Ok((Selected { description: &self.description, selection, doubtful: self.doubtful }, status))
+        Ok((Selected { plan: &self.plan, selection, doubtful: self.doubtful }, status))
     }
 
-    /// Calls `each` for each event at a chosen site, with the site and its number. Says what cannot
+    /// Calls `each` for each hit at a chosen site, with the site and its number. Says what cannot
     /// be read.
     pub(super) fn read(
         &self,
         console: &Console,
         chosen: &Chosen,
-        each: &mut dyn FnMut(&Event<'_>, usize, &PlannedSite) -> anyhow::Result<()>,
+        each: &mut dyn FnMut(&Hit<'_>, usize, &PlannedSite) -> anyhow::Result<()>,
     ) -> anyhow::Result<Read> {
-        self.read_all(console, &mut |event| match chosen.site(event) {
-            Some((number, site)) => each(event, number, site),
+        self.read_all(console, &mut |hit| match chosen.site(hit) {
+            Some((number, site)) => each(hit, number, site),
             None => Ok(()),
         })
     }
 
-    /// Calls `each` for each event. Says what cannot be read.
+    /// Calls `each` for each hit. Says what cannot be read.
     pub(super) fn read_all(
         &self,
         console: &Console,
-        each: &mut dyn FnMut(&Event<'_>) -> anyhow::Result<()>,
+        each: &mut dyn FnMut(&Hit<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Read> {
-        let mut events = Events::new(&self.description, &self.stream).with_doubtful(self.doubtful);
+        let mut events = Events::new(&self.description, &self.plan, &self.stream).with_doubtful(self.doubtful);
         let mut status = self.status;
         loop {
             match events.next_event() {
-                Ok(Some(event)) => each(&event)?,
+                Ok(Some(hit)) => each(&hit)?,
                 Ok(None) => return Ok(Read { lost: events.lost(), status }),
                 Err(error) => {
                     console.error(&format!("{}: {error}", self.folder.join(ctf::STREAM).display()));
@@ -156,14 +170,14 @@ fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether the filter of a site holds for an event; `None` if an argument that it needs could not be read.
-pub(super) fn holds(site: &PlannedSite, event: &Event<'_>) -> Option<bool> {
-    site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()))
+/// Whether the filter of a site holds for a hit; `None` if an argument that it needs could not be read.
+pub(super) fn holds(site: &PlannedSite, hit: &Hit<'_>) -> Option<bool> {
+    site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(hit))
 }
 
 /// The markers that the user wants.
 pub(super) struct Selected<'a> {
-    description: &'a Description,
+    plan: &'a Plan,
     selection: Selection,
     doubtful: DoubtfulValues,
 }
@@ -171,7 +185,7 @@ pub(super) struct Selected<'a> {
 impl<'a> Selected<'a> {
     /// Their names.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
-        let names = self.description.markers.iter().map(|marker| &*marker.name);
+        let names = self.plan.markers.iter().map(|marker| &*marker.name);
         names.filter(|name| self.selection.matches_name(name))
     }
 
@@ -182,9 +196,9 @@ impl<'a> Selected<'a> {
 
     /// Their sites where the filter and the question apply. Says which are left out.
     pub(super) fn choose(&self, console: &Console, asked: &Asked<'_>) -> anyhow::Result<Chosen> {
-        let markers = &self.description.markers;
+        let markers = &self.plan.markers;
         let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
-        let (chosen, refused) = Chosen::new(self.description, &keep, asked.filter, asked.question, self.doubtful);
+        let (chosen, refused) = Chosen::new(self.plan, &keep, asked.filter, asked.question, self.doubtful);
         asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
         Ok(chosen)
     }

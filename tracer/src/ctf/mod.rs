@@ -9,8 +9,8 @@
 //! | `smark/recording.json` | what CTF cannot say: the [`description`] |
 //! | `smark/end.json` | how the recording ended; missing if the recorder was killed |
 //!
-//! All of it is plain data here: the [`writer`] makes packets of hits, and the [`reader`] makes
-//! events of packets, and [`chosen`] says which of them are wanted. A [`flight`] recorder keeps the
+//! All of it is plain data here: the [`writer`] makes packets of hits, the [`reader`] makes hits of
+//! packets, and [`chosen`] says which of them are wanted. A [`flight`] recorder keeps the
 //! newest packets.
 
 pub mod chosen;
@@ -27,7 +27,7 @@ pub mod writer;
 pub use chosen::Chosen;
 pub use description::Description;
 pub use flight::Flight;
-pub use reader::{Event, Events, ReadError};
+pub use reader::{Events, ReadError};
 pub use writer::Writer;
 
 /// The name of the file with the CTF metadata.

@@ -1,60 +1,14 @@
-//! Reads the events of a recording. The bytes of the stream may be anything.
+//! Makes hits of the events of a recording. The bytes of the stream may be anything.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::text::from_bytes;
 
 use super::description::{Class, DescribedSite, Description, Doubt, FieldType};
 use super::packet::{Header, HeaderError, State};
-use crate::filter::Values;
-use crate::plan::{DoubtfulValues, PlannedImage, PlannedMarker};
+use crate::hit::{Body, Hit};
+use crate::plan::{DoubtfulValues, Plan};
 use crate::value::{Missing, Value};
-
-/// An event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event<'a> {
-    /// The time in ns (`CLOCK_MONOTONIC`).
-    pub time: u64,
-    /// The CPU.
-    pub cpu: u32,
-    /// The number of the process.
-    pub process: u32,
-    /// The number of the thread.
-    pub thread: u32,
-    /// The name of the thread.
-    pub name: &'a [u8],
-    /// The number of the site.
-    pub number: usize,
-    /// Where it was.
-    pub site: &'a DescribedSite,
-    /// The marker.
-    pub marker: &'a PlannedMarker,
-    /// The program or shared object.
-    pub image: &'a PlannedImage,
-    /// The value of each argument, or why it has none.
-    pub values: Vec<Result<Value<'a>, Missing<'a>>>,
-    /// Whether filters, keys and counts take doubtful values.
-    pub takes_doubtful: bool,
-}
-
-impl Event<'_> {
-    /// What filters, keys and counts take.
-    #[must_use]
-    pub fn inputs(&self) -> Values<'_> {
-        Values { values: &self.values, takes_doubtful: self.takes_doubtful }
-    }
-
-    /// The name of the thread as text.
-    #[must_use]
-    pub fn thread_name(&self) -> Cow<'_, str> {
-        match std::str::from_utf8(self.name) {
-            Ok(name) => Cow::Borrowed(name),
-            Err(_) => Cow::Owned(from_bytes(self.name)),
-        }
-    }
-}
 
 /// Why a stream cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,6 +56,7 @@ pub enum ReadErrorKind {
 #[derive(Clone, Debug)]
 pub struct Events<'a> {
     description: &'a Description,
+    plan: &'a Plan,
     stream: &'a [u8],
     /// The site of each class; by its address, if events have it.
     sites: HashMap<(usize, Option<u64>), (usize, &'a DescribedSite)>,
@@ -117,9 +72,9 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// The events of a stream that a description is about.
+    /// The events of a stream that a description is about. `plan` is the one of the description.
     #[must_use]
-    pub fn new(description: &'a Description, stream: &'a [u8]) -> Self {
+    pub fn new(description: &'a Description, plan: &'a Plan, stream: &'a [u8]) -> Self {
         let mut sites = HashMap::new();
         for (number, site) in description.sites.iter().enumerate() {
             let Some(class) = site.class else { continue };
@@ -127,7 +82,7 @@ impl<'a> Events<'a> {
             sites.insert((class, has_site.then_some(site.address.0)), (number, site));
         }
         let doubtful = DoubtfulValues::default();
-        Self { description, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0, doubtful }
+        Self { description, plan, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0, doubtful }
     }
 
     /// The same, with what becomes of doubtful values.
@@ -148,12 +103,12 @@ impl<'a> Events<'a> {
         self.packets
     }
 
-    /// The next event; `None` at the end.
+    /// The hit of the next event; `None` at the end.
     ///
     /// # Errors
     ///
     /// What is wrong, and where.
-    pub fn next_event(&mut self) -> Result<Option<Event<'a>>, ReadError> {
+    pub fn next_event(&mut self) -> Result<Option<Hit<'a>>, ReadError> {
         while self.content.is_empty() {
             if self.next >= self.stream.len() {
                 return Ok(None);
@@ -196,12 +151,12 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn event(&self, bytes: &mut Bytes<'a>) -> Result<Event<'a>, ReadErrorKind> {
-        let Description { classes, markers, images, .. } = self.description;
+    fn event(&self, bytes: &mut Bytes<'a>) -> Result<Hit<'a>, ReadErrorKind> {
+        let plan = self.plan;
         let kind = u16::from_le_bytes(bytes.chunk()?);
         let unknown = ReadErrorKind::UnknownEvent(kind);
         let class_number = usize::from(kind / 2);
-        let class = classes.get(class_number).ok_or(unknown)?;
+        let class = self.description.classes.get(class_number).ok_or(unknown)?;
         let time = u64::from_le_bytes(bytes.chunk()?);
         let cpu = u16::from_le_bytes(bytes.chunk()?).into();
         let process = u32::from_le_bytes(bytes.chunk()?);
@@ -209,21 +164,24 @@ impl<'a> Events<'a> {
         let name = bytes.text()?;
         let address = if class.has_site { Some(u64::from_le_bytes(bytes.chunk()?)) } else { None };
         let site = self.sites.get(&(class_number, address)).copied();
-        let (number, site) = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
-        let (marker, image) = (markers.get(site.marker).ok_or(unknown)?, images.get(site.image).ok_or(unknown)?);
-        let mut values = values(site, class, kind % 2 == 1, bytes)?;
+        let (number, described) = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
+        let site = plan.sites.get(number).ok_or(unknown)?;
+        let marker = plan.markers.get(site.marker).ok_or(unknown)?;
+        let image = plan.images.get(site.image).ok_or(unknown)?;
+        let mut values = values(described, class, kind % 2 == 1, bytes)?;
         if self.doubtful == DoubtfulValues::Strict {
             for value in values.iter_mut().filter(|value| matches!(value, Err(Missing::Doubtful(_)))) {
                 *value = Err(Missing::Doubtful(None));
             }
         }
         let takes_doubtful = self.doubtful == DoubtfulValues::Taken;
-        Ok(Event { time, cpu, process, thread, name, number, site, marker, image, values, takes_doubtful })
+        let (address, body) = (described.known_address(), Body::Values { values, takes_doubtful });
+        Ok(Hit { time, cpu, process, thread, name, number, site, address, marker, image, plan, body })
     }
 }
 
 impl<'a> Iterator for Events<'a> {
-    type Item = Result<Event<'a>, ReadError>;
+    type Item = Result<Hit<'a>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_event().transpose()

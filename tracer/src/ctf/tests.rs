@@ -16,7 +16,7 @@ use crate::plan::{
     PlannedMarker, PlannedSite, Reading, Source, Unread,
 };
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
-use crate::text::{Format, Heading, json, json_values};
+use crate::text::{Format, json};
 use crate::{Hit, Missing, Value};
 
 const UUID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\x4d\xef\x81\x23\x45\x67\x89\xab\xcd\xef";
@@ -242,9 +242,9 @@ fn doubtful_values_keep_their_marks() {
     assert_eq!(doubts, [always, sometimes, always, sometimes]);
     let names: Vec<_> = read.classes[0].fields.iter().map(|field| &*field.name).collect();
     assert_eq!(names, ["a__maybe", "b", "c__maybe", "d"]);
-    let stream = stream(&packets);
+    let (described, stream) = (read.plan(), stream(&packets));
     for doubtful in [DoubtfulValues::Marked, DoubtfulValues::Taken, DoubtfulValues::Strict] {
-        let events = Events::new(&read, &stream).with_doubtful(doubtful);
+        let events = Events::new(&read, &described, &stream).with_doubtful(doubtful);
         for (event, (record, expected)) in events.map(|event| event.expect("an event")).zip(&hits) {
             let hit = hit(record, &plan, &layouts);
             let values: Vec<_> = hit.values().collect();
@@ -253,17 +253,17 @@ fn doubtful_values_keep_their_marks() {
                     let count = |values: &[Result<Value<'_>, Missing<'_>>]| {
                         values.iter().filter(|value| matches!(value, Err(Missing::Doubtful(_)))).count()
                     };
-                    assert_eq!(count(&event.values), count(&values));
-                    assert!(!event.values.iter().any(|value| matches!(value, Err(Missing::Doubtful(Some(_))))));
+                    assert_eq!(count(&event.values().collect::<Vec<_>>()), count(&values));
+                    assert!(!event.values().any(|value| matches!(value, Err(Missing::Doubtful(Some(_))))));
                 }
-                _ => assert_eq!(event.values, values),
+                _ => assert_eq!(event.values().collect::<Vec<_>>(), values),
             }
             let mut shown = String::new();
             Format::new(&hit.marker.format).write(&hit, &mut shown);
             assert_eq!(shown, *expected);
             let is_number = matches!(values[0], Err(Missing::Doubtful(Some(_))) | Ok(_));
             let takes = doubtful == DoubtfulValues::Taken || values[0].is_ok();
-            assert_eq!(event.inputs().number(0), (is_number && takes).then_some(5));
+            assert_eq!(event.number(0), (is_number && takes).then_some(5));
         }
     }
 }
@@ -279,32 +279,21 @@ fn what_is_written_is_read() {
     let (written, packets) = written(300, 3);
     let read = Description::from_json(written.to_json().to_string().as_bytes()).expect("a description");
     assert_eq!(read, written);
-    let stream = stream(&packets);
-    let mut events = Events::new(&read, &stream);
+    let (described, stream) = (read.plan(), stream(&packets));
+    let mut events = Events::new(&read, &described, &stream);
     for record in std::iter::repeat_n(&records, 3).flatten() {
         let hit = hit(record, &plan, &layouts);
         let event = events.next_event().expect("no error").expect("an event");
         let expected: Vec<Result<Value<'_>, Missing<'_>>> = hit.values().collect();
-        assert_eq!(event.values, expected);
-        assert_eq!((event.name, event.marker, event.image), (hit.record.name(), hit.marker, hit.image));
-        let name = event.thread_name();
-        let heading = Heading {
-            time: event.time,
-            cpu: event.cpu,
-            process: event.process,
-            thread: event.thread,
-            name: &name,
-            marker: &event.marker.name,
-            module: &event.image.module,
-            site: event.site.known_address(),
-        };
-        assert_eq!(heading, Heading::new(&hit, &hit.thread_name()));
-        let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
-        assert_eq!(json_values(&heading, arguments.zip(event.values.iter().copied())), json(&hit));
+        assert_eq!(event.values().collect::<Vec<_>>(), expected);
+        assert_eq!((event.number, event.marker, event.image), (hit.number, hit.marker, hit.image));
+        assert_eq!((event.time, event.cpu, event.process, event.thread), (hit.time, hit.cpu, hit.process, hit.thread));
+        assert_eq!((event.name, event.thread_name(), event.address), (hit.name, hit.thread_name(), hit.address));
+        assert_eq!(json(&event), json(&hit));
         let format = Format::new(&hit.marker.format);
         let (mut one, mut other) = (String::new(), String::new());
         format.write(&hit, &mut one);
-        format.write_values(event.values.iter().copied(), &mut other);
+        format.write(&event, &mut other);
         assert_eq!(one, other);
     }
     assert_eq!(events.next_event(), Ok(None));
@@ -330,7 +319,7 @@ fn packets_have_their_size() {
 #[test]
 fn a_stream_that_is_cut_is_read_up_to_there() {
     let (description, packets) = written(300, 2);
-    let stream = stream(&packets);
+    let (plan, stream) = (description.plan(), stream(&packets));
     for size in 0..=stream.len() {
         let mut complete = 0;
         let mut events = 0;
@@ -342,7 +331,7 @@ fn a_stream_that_is_cut_is_read_up_to_there() {
             }
             end += packet.bytes.len();
         }
-        let mut read = Events::new(&description, &stream[..size]);
+        let mut read = Events::new(&description, &plan, &stream[..size]);
         for _ in 0..events {
             assert!(matches!(read.next_event(), Ok(Some(_))), "{size}");
         }
@@ -368,13 +357,13 @@ fn a_stream_that_is_cut_is_read_up_to_there() {
 #[test]
 fn a_flipped_bit_is_read_to_the_end() {
     let (description, packets) = written(300, 1);
-    let mut stream = stream(&packets);
+    let (plan, mut stream) = (description.plan(), stream(&packets));
     let events: u64 = packets.iter().map(|packet| packet.events).sum();
     for bit in 0..stream.len() * 8 {
         stream[bit / 8] ^= 1 << (bit % 8);
-        let read: Vec<_> = Events::new(&description, &stream).collect();
+        let read: Vec<_> = Events::new(&description, &plan, &stream).collect();
         assert!(read.len() as u64 <= events + 2 * packets.len() as u64, "bit {bit}: {}", read.len());
-        assert!(read.iter().flatten().all(|event| event.values.len() == event.site.arguments.len()));
+        assert!(read.iter().flatten().all(|event| event.values().count() == event.site.arguments.len()));
         stream[bit / 8] ^= 1 << (bit % 8);
     }
 }
@@ -382,10 +371,10 @@ fn a_flipped_bit_is_read_to_the_end() {
 #[test]
 fn an_error_in_a_packet_leaves_the_others() {
     let (description, packets) = written(300, 1);
-    let mut stream = stream(&packets);
+    let (plan, mut stream) = (description.plan(), stream(&packets));
     stream[HEADER] = 0xfe;
     stream[HEADER + 1] = 0xff;
-    let read: Vec<_> = Events::new(&description, &stream).collect();
+    let read: Vec<_> = Events::new(&description, &plan, &stream).collect();
     let events: u64 = packets.iter().skip(1).map(|packet| packet.events).sum();
     let error = read[0].clone().expect_err("no such event");
     assert_eq!(error.to_string(), "offset 0x40: the recording has no event with the number 65534");
@@ -451,7 +440,7 @@ fn sites_can_be_added() {
     let (all, _) = written(300, 1);
     assert_eq!(*writer.description(), all);
     let packet = writer.finish().expect("a packet");
-    assert_eq!(Events::new(&all, &packet.bytes).filter(Result::is_ok).count(), records.len() + 1);
+    assert_eq!(Events::new(&all, &all.plan(), &packet.bytes).filter(Result::is_ok).count(), records.len() + 1);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::description::{Description, FieldType, always_doubtful, field_type};
 use super::packet::{HEADER, Header, State};
 use crate::Hit;
 use crate::event::Known;
+use crate::filter::Fields;
 use crate::plan::{Plan, Reading, Source};
+use crate::record::Record;
 use crate::value::{Missing, Value};
 
 /// A packet that is complete.
@@ -118,21 +120,20 @@ impl Writer {
 
     /// Adds a hit. Returns the packet before it if the hit does not fit into it.
     pub fn write(&mut self, hit: &Hit<'_>) -> Option<Packet> {
-        let number = usize::try_from(hit.record.site()).unwrap_or(usize::MAX);
         if self.packet.bytes.is_empty() {
             self.open();
         }
-        let Some(Some(at)) = self.sites.get_mut(number) else {
+        let Some(Some(at)) = self.sites.get_mut(hit.number) else {
             self.unrecorded += 1;
             return None;
         };
         let steps = at.steps.get_or_insert_with(|| steps(hit));
         let from = self.packet.bytes.len();
         let bytes = &mut self.packet.bytes;
-        match steps {
-            Some(steps) if hit.record.is_complete() => {
+        match (steps, hit.record()) {
+            (Some(steps), Some(Fields { record, .. })) if record.is_complete() => {
                 start(hit, at.number, at.site, bytes);
-                steps.iter().for_each(|step| step.run(hit, bytes));
+                steps.iter().for_each(|step| step.run(record, bytes));
             }
             _ => {
                 if !plain(hit, at, bytes) {
@@ -141,7 +142,6 @@ impl Writer {
                 }
             }
         }
-        let time = hit.record.time();
         let complete = if self.packet.bytes.len() > self.most && self.packet.events > 0 {
             let event = self.packet.bytes.split_off(from);
             let complete = self.finish();
@@ -152,10 +152,10 @@ impl Writer {
             None
         };
         if self.packet.events == 0 {
-            self.packet.begin = time;
+            self.packet.begin = hit.time;
         }
         self.packet.events += 1;
-        self.end = time;
+        self.end = hit.time;
         complete
     }
 
@@ -205,15 +205,14 @@ const FIXED: usize = 20;
 
 /// Appends what all events have.
 fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
-    let record = hit.record;
     let mut fixed = [0; FIXED];
     fixed[0..2].copy_from_slice(&number.to_le_bytes());
-    fixed[2..10].copy_from_slice(&record.time().to_le_bytes());
-    fixed[10..12].copy_from_slice(&u16::try_from(record.cpu()).unwrap_or(u16::MAX).to_le_bytes());
-    fixed[12..16].copy_from_slice(&record.process().to_le_bytes());
-    fixed[16..20].copy_from_slice(&record.thread().to_le_bytes());
+    fixed[2..10].copy_from_slice(&hit.time.to_le_bytes());
+    fixed[10..12].copy_from_slice(&u16::try_from(hit.cpu).unwrap_or(u16::MAX).to_le_bytes());
+    fixed[12..16].copy_from_slice(&hit.process.to_le_bytes());
+    fixed[16..20].copy_from_slice(&hit.thread.to_le_bytes());
     out.extend_from_slice(&fixed);
-    out.extend_from_slice(record.name());
+    out.extend_from_slice(hit.name);
     out.push(0);
     if let Some(site) = site {
         out.extend_from_slice(&site.to_le_bytes());
@@ -221,10 +220,10 @@ fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
 }
 
 impl Step {
-    fn run(self, hit: &Hit<'_>, out: &mut Vec<u8>) {
+    fn run(self, record: Record<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Copy { from, size } => {
-                let field = hit.record.0.get(usize::from(from)..).and_then(<[u8]>::first_chunk);
+                let field = record.0.get(usize::from(from)..).and_then(<[u8]>::first_chunk);
                 number(field.map_or(0, |field| u64::from_le_bytes(*field)), size, out);
             }
             Self::Constant { bits, size } => number(bits, size, out),
@@ -234,10 +233,11 @@ impl Step {
 
 /// The steps for the hits of a site.
 fn steps(hit: &Hit<'_>) -> Steps {
+    let layout = hit.record()?.layout;
     let read = |reading: &Reading| match reading {
         Reading::Constant { bits, size, .. } => Some(Some(Step::Constant { bits: *bits, size: *size })),
         Reading::Number { field, size, .. } => {
-            let place = hit.layout().fields().get(*field);
+            let place = layout.fields().get(*field);
             Some(place.map(|(from, _)| Step::Copy { from: *from, size: *size }))
         }
         Reading::Text { .. } | Reading::Array { .. } => Some(None),
@@ -256,7 +256,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
 fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
-    for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
+    for (argument, value) in hit.arguments() {
         match described(&argument.source, value) {
             Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
             // For a text of no bytes babeltrace2 2.0 shows one of an earlier event.
@@ -307,7 +307,7 @@ fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
 /// Appends the full form of an event.
 fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
     start(hit, at.number + 1, at.site, out);
-    for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
+    for (argument, value) in hit.arguments() {
         let Some(of) = field_type(&argument.source) else { continue };
         let (state, mut address, mut text, mut bits);
         (address, text, bits) = (0, [].as_slice(), 0);

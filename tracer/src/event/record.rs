@@ -7,7 +7,7 @@ use crate::value::{Missing, Value};
 impl KernelEvent {
     /// The kernel's record that has these values, one for each field. What padded it is 0.
     #[must_use]
-    pub fn record<'v>(&self, thread: u32, values: impl Iterator<Item = &'v Result<Value<'v>, Missing<'v>>>) -> Vec<u8> {
+    pub fn record<'v>(&self, thread: u32, values: impl Iterator<Item = Result<Value<'v>, Missing<'v>>>) -> Vec<u8> {
         let fixed = usize::from(self.fixed_size());
         let mut record = vec![0; fixed];
         put(&mut record, 0, &self.id().to_ne_bytes());

@@ -3,7 +3,7 @@ use std::cell::RefCell;
 use super::*;
 use crate::Hit;
 use crate::ctf::{Description, Events, Writer, metadata::metadata};
-use crate::hit::EventParts;
+use crate::hit::Body;
 use crate::plan::{FieldPlace, Reading};
 use crate::record::{FIELDS, Record, SITE};
 use crate::value::Value;
@@ -106,13 +106,13 @@ fn values_and_texts_are_those_of_the_record() {
     assert_eq!((numbers(&values[3]), numbers(&values[5])), (vec![1, 2, 0xffff], vec![1, 2]));
     let mut texts = Texts::new(Box::new(NoNames));
     let mut out = String::new();
-    let parts = hit.event().expect("an event");
-    assert_eq!(parts.record, Some(&kernel_record()[..]));
-    texts.write(&parts, hit.arguments(), &mut out);
+    assert_eq!(hit.kernel_record(), Some(&kernel_record()[..]));
+    texts.write(&event(), &hit, &mut out);
     assert_eq!(out, "gone eightchr path ab");
     // The record that the values make says the same.
     out.clear();
-    texts.write(&EventParts { record: None, ..parts }, hit.arguments(), &mut out);
+    let body = Body::Values { values: hit.values().collect(), takes_doubtful: false };
+    texts.write(&event(), &Hit { body, ..hit.clone() }, &mut out);
     assert_eq!(out, "gone eightchr path ab");
 
     // A record that was too long: the last texts are cut.
@@ -121,7 +121,7 @@ fn values_and_texts_are_those_of_the_record() {
     let values: Vec<Value<'_>> = hit.values().map(|value| value.expect("a value")).collect();
     assert_eq!((&values[4], values[5].is_cut(), values[6].is_cut()), (&text(b"path"), true, true));
     out.clear();
-    texts.write(&hit.event().expect("an event"), hit.arguments(), &mut out);
+    texts.write(&event(), &hit, &mut out);
     assert_eq!(out, "gone eightchr path ..");
     assert!(Hit::new(Record(&bytes[..bytes.len() - 8]), &plan, &layouts).is_none());
 }
@@ -147,10 +147,11 @@ fn a_recording_has_the_event_and_the_names() {
     let json = writer.description().to_json().to_string();
     assert!(json.contains("\"version\":2"), "{json}");
     let description = Description::from_json(json.as_bytes()).expect("a description");
-    let mut events = Events::new(&description, &packet);
+    let described = description.plan();
+    let mut events = Events::new(&description, &described, &packet);
     let read = events.next_event().expect("an event").expect("an event");
     let values: Vec<_> = hit.values().collect();
-    assert_eq!((&read.values, read.thread, read.time), (&values, 7, 5));
+    assert_eq!((read.values().collect::<Vec<_>>(), read.thread, read.time), (values, 7, 5));
     assert_eq!(events.next_event(), Ok(None));
     let kernel = read.marker.event.as_ref().expect("an event");
     assert_eq!(kernel.format, event().format);

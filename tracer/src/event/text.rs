@@ -8,9 +8,10 @@ use simple_markers_events::{Names, Printer};
 use simple_markers_resolver::text::from_bytes;
 
 use super::names::{Known, Noting};
-use crate::hit::EventParts;
+use crate::hit::Hit;
+use crate::plan::KernelEvent;
 use crate::text::{json_value, word};
-use crate::value::{Missing, Value};
+use crate::value::Value;
 
 /// Writes events as the kernel does.
 pub struct Texts {
@@ -28,27 +29,18 @@ impl Texts {
     }
 
     /// Appends the text of an event: that of the kernel, or the fields if it is not known how the kernel
-    /// prints it. Two dots follow if the record is cut.
-    pub fn write<'a>(
-        &mut self,
-        of: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
-        out: &mut String,
-    ) {
+    /// prints it. Two dots follow if the record is cut. `event` is the one of the hit.
+    pub fn write(&mut self, event: &KernelEvent, hit: &Hit<'_>, out: &mut String) {
         let names = &*self.names;
-        let printer = self.printers.entry(of.marker).or_insert_with(|| Printer::new(&of.event.format, names).ok());
-        if let (Some(printer), Some(record)) = (&printer, of.record) {
+        let printer = self.printers.entry(hit.site.marker).or_insert_with(|| Printer::new(&event.format, names).ok());
+        if let (Some(printer), Some(record)) = (&printer, hit.kernel_record()) {
             return printer.write(record, names, out);
         }
-        let fields: Vec<(&str, Result<Value<'_>, Missing<'_>>)> = fields.collect();
         match printer {
-            Some(printer) => {
-                let record = of.event.record(of.thread, fields.iter().map(|(_, value)| value));
-                printer.write(&record, names, out);
-            }
-            None => plain(&fields, out),
+            Some(printer) => printer.write(&event.record(hit.thread, hit.values()), names, out),
+            None => plain(hit, out),
         }
-        if fields.iter().any(|(_, value)| value.as_ref().is_ok_and(Value::is_cut)) {
+        if hit.values().any(|value| value.as_ref().is_ok_and(Value::is_cut)) {
             out.push_str("..");
         }
     }
@@ -60,14 +52,14 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// Appends the names and values of fields.
-fn plain(fields: &[(&str, Result<Value<'_>, Missing<'_>>)], out: &mut String) {
-    for (number, (name, value)) in fields.iter().enumerate() {
-        let _ = write!(out, "{}{name}=", if number > 0 { " " } else { "" });
+/// Appends the names and values of the fields.
+fn plain(hit: &Hit<'_>, out: &mut String) {
+    for (number, (field, value)) in hit.arguments().enumerate() {
+        let _ = write!(out, "{}{}=", if number > 0 { " " } else { "" }, field.text);
         let _ = match value {
             Ok(Value::Text { bytes, .. }) => write!(out, "{}", from_bytes(bytes)),
-            Ok(value) => write!(out, "{}", json_value(value)),
-            Err(missing) => write!(out, "<{}>", word(missing)),
+            Ok(value) => write!(out, "{}", json_value(&value)),
+            Err(missing) => write!(out, "<{}>", word(&missing)),
         };
     }
 }
@@ -95,16 +87,18 @@ impl Notes {
         self.known.borrow().clone()
     }
 
-    /// Notes the names for the text of an event. Returns whether there are new ones.
-    pub fn add(&mut self, of: &EventParts<'_>) -> bool {
+    /// Notes the names for the text of a hit, if it is one of the kernel's events. Returns whether there are
+    /// new ones.
+    pub fn add(&mut self, hit: &Hit<'_>) -> bool {
+        let Some(event) = &hit.marker.event else { return false };
         let before = self.known.borrow().len();
         let names = Noting::new(&*self.names, &self.known);
-        let printer = self.printers.entry(of.marker).or_insert_with(|| {
-            let printer = Printer::new(&of.event.format, &names).ok()?;
+        let printer = self.printers.entry(hit.site.marker).or_insert_with(|| {
+            let printer = Printer::new(&event.format, &names).ok()?;
             let needs = printer.needs();
             (needs.symbols || needs.texts || !needs.variables.is_empty()).then_some(printer)
         });
-        if let (Some(printer), Some(record)) = (printer, of.record) {
+        if let (Some(printer), Some(record)) = (printer, hit.kernel_record()) {
             self.text.clear();
             printer.write(record, &names, &mut self.text);
         }

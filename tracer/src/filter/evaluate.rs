@@ -1,11 +1,10 @@
-//! Evaluates a filter on the inputs of a site: on a record that was made without it, or on the
-//! values of a recording.
+//! Evaluates a filter on the inputs of a site, such as those of a record that was made without it.
 
 use simple_markers_resolver::integer;
 
 use crate::plan::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
-use crate::value::{Missing, Value, until_nul};
+use crate::value::until_nul;
 
 /// The inputs of a site.
 pub trait Inputs {
@@ -31,7 +30,7 @@ pub enum Text<'a> {
 }
 
 /// The fields of a record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// The record.
     pub record: Record<'a>,
@@ -57,42 +56,6 @@ impl Inputs for Fields<'_> {
                 Some(Text::Bytes { bytes, length: bytes.len() as u64 + u64::from(is_cut) })
             }
             Field::Unread | Field::Number(_) => None,
-        }
-    }
-}
-
-/// The values of an event of a recording. Its plan has the arguments as inputs, under the same numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct Values<'v> {
-    /// The values.
-    pub values: &'v [Result<Value<'v>, Missing<'v>>],
-    /// Whether a doubtful value counts as one.
-    pub takes_doubtful: bool,
-}
-
-impl Values<'_> {
-    fn get(&self, field: usize) -> Option<&Value<'_>> {
-        match self.values.get(field)? {
-            Ok(value) => Some(value),
-            Err(Missing::Doubtful(Some(value))) if self.takes_doubtful => Some(value),
-            Err(_) => None,
-        }
-    }
-}
-
-impl Inputs for Values<'_> {
-    fn number(&self, field: usize) -> Option<u64> {
-        match self.get(field)? {
-            Value::Number { bits, .. } => Some(*bits),
-            Value::Text { .. } | Value::Null | Value::Array { .. } => None,
-        }
-    }
-
-    fn text(&self, field: usize) -> Option<Text<'_>> {
-        match self.get(field)? {
-            Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
-            Value::Null => Some(Text::Null),
-            Value::Number { .. } | Value::Array { .. } => None,
         }
     }
 }

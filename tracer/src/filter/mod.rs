@@ -15,6 +15,6 @@ mod token;
 
 pub use check::readable;
 pub use error::{Error, ErrorKind, Expected, Mismatch, Quote, Unfit};
-pub use evaluate::{Fields, Inputs, Text, Values};
+pub use evaluate::{Fields, Inputs, Text};
 pub use parse::{Comparison, Filter, Operand, Syntax, Term};
 pub use token::normalized;

@@ -21,7 +21,8 @@ use self::message::{
 };
 use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
-use crate::ctf::{Description, Event};
+use crate::ctf::Description;
+use crate::hit::Hit;
 use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
@@ -88,20 +89,20 @@ impl<'d> Timeline<'d> {
         Self { pairs, most, names, tracks: Tracks::default() }
     }
 
-    /// Appends the packets of an event. `is_wanted` says whether the user wants to see it. If not, it
+    /// Appends the packets of a hit. `is_wanted` says whether the user wants to see it. If not, it
     /// may still be the end of a slice, and a slice that it begins is not shown.
-    pub fn add(&mut self, event: &Event<'_>, is_wanted: bool, out: &mut Vec<u8>) {
-        let roles: Vec<Option<Role>> = self.pairs.iter_mut().map(|pair| pair.role(event, is_wanted)).collect();
+    pub fn add(&mut self, hit: &Hit<'_>, is_wanted: bool, out: &mut Vec<u8>) {
+        let roles: Vec<Option<Role>> = self.pairs.iter_mut().map(|pair| pair.role(hit, is_wanted)).collect();
         if !is_wanted && roles.iter().all(Option::is_none) {
             return;
         }
-        let track = self.tracks.thread(event, out);
+        let track = self.tracks.thread(hit, out);
         let (mut is_written, mut begins) = (false, Vec::new());
         for (number, role) in roles.into_iter().enumerate() {
             match role {
                 Some(Role::End(begin)) => {
                     is_written |= begin.is_wanted;
-                    self.slice(number, &begin, event, out);
+                    self.slice(number, &begin, hit, out);
                 }
                 Some(Role::Begin(key)) => begins.push((number, key)),
                 Some(Role::Nothing) | None => {}
@@ -110,14 +111,14 @@ impl<'d> Timeline<'d> {
         if begins.is_empty() {
             if is_wanted && !is_written {
                 let mut fields = Vec::new();
-                self.fields(event, false, &mut fields);
-                one(event.time, field::INSTANT, track, &fields, out);
+                self.fields(hit, false, &mut fields);
+                one(hit.time, field::INSTANT, track, &fields, out);
             }
             return;
         }
         let mut fields = Vec::new();
-        self.fields(event, true, &mut fields);
-        let (time, process, thread) = (event.time, event.process, event.thread);
+        self.fields(hit, true, &mut fields);
+        let (time, process, thread) = (hit.time, hit.process, hit.thread);
         let is_written = Cell::new(is_written);
         let begin = Rc::new(Begin { time, process, thread, track, fields, is_wanted, is_written });
         for (number, key) in begins {
@@ -140,14 +141,14 @@ impl<'d> Timeline<'d> {
         self.pairs
     }
 
-    /// Appends a slice that an event ends.
-    fn slice(&mut self, number: usize, begin: &Begin, event: &Event<'_>, out: &mut Vec<u8>) {
+    /// Appends a slice that a hit ends.
+    fn slice(&mut self, number: usize, begin: &Begin, hit: &Hit<'_>, out: &mut Vec<u8>) {
         let Some(pair) = self.pairs.get(number) else { return };
         if !begin.is_wanted {
             return;
         }
         begin.is_written.set(true);
-        let end = event.time.max(begin.time);
+        let end = hit.time.max(begin.time);
         let span = Span { process: begin.process, thread: begin.thread, begin: begin.time, end };
         let track = match pair.has_key() {
             true => self.tracks.of_process(span, number, &pair.name, out),
@@ -157,27 +158,27 @@ impl<'d> Timeline<'d> {
         // Perfetto merges the annotations of both, so those of the end have a group of their own.
         let mut fields = Vec::new();
         message(field::DEBUG_ANNOTATIONS, &mut fields, |out| {
-            integer(annotation::NAME_IID, self.names.of(&event.marker.name), out);
-            self.annotations(annotation::DICT_ENTRIES, event, true, out);
+            integer(annotation::NAME_IID, self.names.of(&hit.marker.name), out);
+            self.annotations(annotation::DICT_ENTRIES, hit, true, out);
         });
         one(end, field::SLICE_END, track, &fields, out);
     }
 
-    /// Appends the fields of an event but its type and track.
-    fn fields(&self, event: &Event<'_>, has_thread: bool, out: &mut Vec<u8>) {
+    /// Appends the fields of a hit but its type and track.
+    fn fields(&self, hit: &Hit<'_>, has_thread: bool, out: &mut Vec<u8>) {
         let iid = |number: usize| number as u64 + 1;
-        integer(field::CATEGORY_IIDS, iid(event.site.image), out);
-        integer(field::NAME_IID, iid(event.site.marker), out);
-        integer(field::SOURCE_LOCATION_IID, iid(event.number), out);
-        self.annotations(field::DEBUG_ANNOTATIONS, event, has_thread, out);
+        integer(field::CATEGORY_IIDS, iid(hit.site.image), out);
+        integer(field::NAME_IID, iid(hit.site.marker), out);
+        integer(field::SOURCE_LOCATION_IID, iid(hit.number), out);
+        self.annotations(field::DEBUG_ANNOTATIONS, hit, has_thread, out);
     }
 
-    /// Appends an annotation for each argument, and one with what else is known of the event.
-    fn annotations(&self, number: u32, event: &Event<'_>, has_thread: bool, out: &mut Vec<u8>) {
-        for (argument, value) in event.site.arguments.iter().zip(&event.values) {
+    /// Appends an annotation for each argument, and one with what else is known of the hit.
+    fn annotations(&self, number: u32, hit: &Hit<'_>, has_thread: bool, out: &mut Vec<u8>) {
+        for (argument, value) in hit.arguments() {
             message(number, out, |out| {
                 integer(annotation::NAME_IID, self.names.of(&argument.text), out);
-                self.value(value, out);
+                self.value(&value, out);
             });
         }
         message(number, out, |out| {
@@ -187,12 +188,12 @@ impl<'d> Timeline<'d> {
                     integer(number, value, out);
                 });
             };
-            entry(own::CPU, annotation::UINT_VALUE, event.cpu.into());
-            if let Some(address) = event.site.known_address() {
+            entry(own::CPU, annotation::UINT_VALUE, hit.cpu.into());
+            if let Some(address) = hit.address {
                 entry(own::SITE, annotation::POINTER_VALUE, address.0);
             }
             if has_thread {
-                entry(own::THREAD, annotation::UINT_VALUE, event.thread.into());
+                entry(own::THREAD, annotation::UINT_VALUE, hit.thread.into());
             }
             integer(annotation::NAME_IID, self.names.of(own::GROUP), out);
         });

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::aggregate::{IntervalKey, Intervals, Question, Started, Unmatched};
-use crate::ctf::{Chosen, Event};
+use crate::ctf::Chosen;
+use crate::hit::Hit;
 use crate::plan::Aggregate;
 
 /// Two markers whose events become slices.
@@ -83,10 +84,10 @@ impl Pair {
         self.has_key
     }
 
-    /// What an event is; `None` if the pair is not about its marker.
-    pub(super) fn role(&mut self, event: &Event<'_>, is_wanted: bool) -> Option<Role> {
-        let (_, site) = self.sites.site(event)?;
-        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), event.process, event.thread, &event.inputs());
+    /// What a hit is; `None` if the pair is not about its marker.
+    pub(super) fn role(&mut self, hit: &Hit<'_>, is_wanted: bool) -> Option<Role> {
+        let (_, site) = self.sites.site(hit)?;
+        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), hit.process, hit.thread, hit);
         let (key, is_end) = match &site.aggregate {
             Aggregate::Start(of) => (key(&of.key), false),
             Aggregate::End(of) => (key(&of.key), true),

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use simple_markers_resolver::text::from_bytes;
 
 use super::message::{SEQUENCE, integer, message, packet, text, trace, track};
-use crate::ctf::Event;
+use crate::hit::Hit;
 
 /// The slices of a thread's track that are remembered. When there are more, the gaps between the oldest
 /// ones are forgotten.
@@ -49,30 +49,30 @@ pub(super) struct Span {
 }
 
 impl Tracks {
-    /// The track of the thread of an event. Describes it, and its process, if they are new or have a
+    /// The track of the thread of a hit. Describes it, and its process, if they are new or have a
     /// new name.
-    pub(super) fn thread(&mut self, event: &Event<'_>, out: &mut Vec<u8>) -> u64 {
+    pub(super) fn thread(&mut self, hit: &Hit<'_>, out: &mut Vec<u8>) -> u64 {
         let Self { last, processes, threads, .. } = self;
-        let process = processes.entry(event.process).or_default();
+        let process = processes.entry(hit.process).or_default();
         let is_new = process.uuid == 0;
         // A process is called as its main thread.
-        if is_new || event.thread == event.process && process.name != event.name {
-            process.rename(last, event.name);
+        if is_new || hit.thread == hit.process && process.name != hit.name {
+            process.rename(last, hit.name);
             describe(process.uuid, None, out, |out| {
                 message(track::PROCESS, out, |out| {
-                    integer(track::PROCESS_PID, event.process.into(), out);
-                    text(track::PROCESS_NAME, &from_bytes(event.name), out);
+                    integer(track::PROCESS_PID, hit.process.into(), out);
+                    text(track::PROCESS_NAME, &from_bytes(hit.name), out);
                 });
             });
         }
-        let thread = &mut threads.entry((event.process, event.thread)).or_default().track;
-        if thread.uuid == 0 || thread.name != event.name {
-            thread.rename(last, event.name);
+        let thread = &mut threads.entry((hit.process, hit.thread)).or_default().track;
+        if thread.uuid == 0 || thread.name != hit.name {
+            thread.rename(last, hit.name);
             describe(thread.uuid, Some(process.uuid), out, |out| {
                 message(track::THREAD, out, |out| {
-                    integer(track::THREAD_PID, event.process.into(), out);
-                    integer(track::THREAD_TID, event.thread.into(), out);
-                    text(track::THREAD_NAME, &from_bytes(event.name), out);
+                    integer(track::THREAD_PID, hit.process.into(), out);
+                    integer(track::THREAD_TID, hit.thread.into(), out);
+                    text(track::THREAD_NAME, &from_bytes(hit.name), out);
                 });
             });
         }

@@ -417,11 +417,12 @@ event {
         let metadata = Metadata::parse(METADATA).expect("metadata");
         let Converted { description, stream, damages } = convert(&metadata, files);
         assert_eq!((description.clock_offset, description.sites[0].known_address()), (3_000_000_500, None));
-        let mut events = Events::new(&description, &stream);
+        let plan = description.plan();
+        let mut events = Events::new(&description, &plan, &stream);
         let mut lines = Vec::new();
         while let Some(event) = events.next_event().expect("an event") {
             let mut line = format!("{} {}/{} {} ", event.time, event.process, event.thread, event.marker.name);
-            Format::new(&event.marker.format).write_values(event.values.iter().copied(), &mut line);
+            Format::new(&event.marker.format).write(&event, &mut line);
             lines.push(line);
         }
         (lines, events.lost(), damages)

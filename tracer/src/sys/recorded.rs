@@ -3,8 +3,7 @@
 use super::clock::now;
 use super::recorder::Recorders;
 use super::request::{Mode, Scope, SessionError, has_intervals};
-use crate::aggregate::{Passage, Replay};
-use crate::filter::Fields;
+use crate::aggregate::Replay;
 use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Input, Plan};
@@ -79,19 +78,15 @@ impl Recorded {
         }
         let time = if is_last { u64::MAX } else { now().saturating_sub(DELAY) };
         recorders.read(plan, counts, &mut |time, record| order.add(time, record));
-        read_running(&mut |hit| order.add(hit.record.time(), hit.record.0));
+        read_running(&mut |hit| hit.record().into_iter().for_each(|it| order.add(hit.time, it.record.0)));
         let mut count = 0;
         order.take_before(time, &mut |record| {
-            let record = Record(record);
-            let Some(hit) = Hit::new(record, plan, layouts) else { return };
+            let Some(hit) = Hit::new(Record(record), plan, layouts) else { return };
             count += 1;
             if !*is_count {
                 return each(&hit);
             }
-            let inputs = &Fields { record, layout: hit.layout() };
-            let (site, time) = (record.site() as usize, record.time());
-            let (process, thread) = (record.process(), record.thread());
-            counts.add(&hit.site.aggregate, Some(true), &Passage { site, time, process, thread, inputs });
+            counts.add(&hit.site.aggregate, Some(true), &hit.passage(hit.number));
         });
         *received += count;
         if *is_count { 0 } else { count }

@@ -10,6 +10,7 @@
 //! The plain events of class `n` have the number `2 n` in the stream, the full ones `2 n + 1`.
 
 mod json;
+mod plan;
 
 use std::collections::HashSet;
 use std::sync::Arc;
