@@ -32,6 +32,8 @@ mod rates;
 mod record;
 mod report;
 mod show;
+mod sinks;
+mod source;
 mod sources;
 mod spelling;
 mod stacks;
@@ -126,7 +128,7 @@ fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Resul
         Command::Count(count) => count.run(console),
         Command::Record(record) => record.run(console),
         Command::Plan(plan) => plan.run(console).map(ExitCode::from),
-        Command::Report(report) => report.run(console).map(ExitCode::from),
+        Command::Report(report) => report.run(console),
         Command::Top(top) => top.run(console),
         Command::Explain(explain) => explain.run(console).map(ExitCode::from),
         Command::Config(config) => config.run(console).map(ExitCode::from),

@@ -17,6 +17,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::sys::mapped::{self, Region};
 
+use crate::console::Console;
 use crate::symbols::{Function, Symbols};
 
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
@@ -69,7 +70,7 @@ pub(crate) struct Stacks {
     own: (PathBuf, PathBuf),
     processes: HashMap<u32, (Instant, Vec<Region>)>,
     /// How many stacks had more frames than are read.
-    pub(crate) cut: u64,
+    cut: u64,
 }
 
 /// A frame of a stack.
@@ -180,6 +181,13 @@ impl Stacks {
             self.files.insert(path.to_owned(), Symbols::load(path, &self.folders));
         }
         self.files.get(path)?.as_ref()
+    }
+
+    /// Says how many stacks had more frames than are read.
+    pub(crate) fn tell(&self, console: &Console) {
+        if self.cut > 0 {
+            console.note(&format!("{} stacks have more than 64 frames", self.cut));
+        }
     }
 
     /// Appends the frames of a hit, one a line.

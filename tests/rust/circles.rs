@@ -10,13 +10,7 @@ use syn::visit::{self, Visit};
 /// order of the alphabet, and how many files are in it. A crate without circles has an empty list.
 const CRATES: [(&str, &[(&str, usize)]); 6] = [
     ("markers/record/src", &[]),
-    (
-        "resolver/src",
-        &[
-            ("resolve::ghosts", 4),
-            ("resolve::instructions", 3),
-        ],
-    ),
+    ("resolver/src", &[("resolve::ghosts", 4), ("resolve::instructions", 3)]),
     ("tracer/events/src", &[]),
     ("tracer/src", &[]),
     ("tracer/top/src", &[]),

@@ -11,9 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::edge::EdgeKind;
 use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, Convention, DataFlow, GPRS, Gpr};
+use super::edge::EdgeKind;
 use super::flows::Flows;
 use super::instruction::Successors;
 

@@ -2,24 +2,24 @@
 
 mod answer;
 mod json;
+mod live;
 mod question;
 mod screen;
 mod table;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::sys::{self, Session};
 
+use self::live::Live;
 use self::screen::Screen;
 use crate::console::Console;
-use crate::end::{self, Totals};
 use crate::quantity;
-use crate::watch::{Buffer, Next, STATUS, Watch, under_heading};
+use crate::source::drain;
+use crate::watch::{Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::question::{Ask, interval};
@@ -58,9 +58,6 @@ pub(crate) struct Count {
     buffer: Buffer,
 }
 
-/// How often it is looked whether there are as many hits as `--limit` says.
-const LOOK: Duration = Duration::from_millis(100);
-
 const EXAMPLES: &str = "\
 EXAMPLES
   How often each marker of a program is passed:
@@ -77,65 +74,15 @@ EXAMPLES
 
 impl Count {
     pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<ExitCode> {
-        self.watch.question = self.ask.question(self.key.as_deref());
-        let question = self.watch.question.clone();
+        let question = self.ask.question(self.key.as_deref());
+        self.watch.question = question.clone();
         let is_terminal = io::stdout().is_terminal() && !self.json;
         let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
         let limit = self.watch.limit;
         let floor = if let Question::Time { .. } = question { self.watch.floor() } else { None };
-        let mut watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
-        let answer = |plan: &Plan, session: &Session| {
-            Ok::<_, sys::Error>(Answer::new(plan, &question, &session.counted()?, &self.ask).with_floor(plan, floor))
-        };
-        let mut screen = Screen { is_terminal, lines: 0 };
-        let mut next = every.map(|every| Instant::now() + every);
-        let mut pause = |plan: &Plan, session: &Session| {
-            if let (Some(due), Some(every)) = (next, every) {
-                if Instant::now() >= due {
-                    next = Some(Instant::now() + every);
-                    let answer = answer(plan, session)?;
-                    match self.json {
-                        true => print_json(&answer)?,
-                        false => screen.show(&answer.text(), true)?,
-                    }
-                }
-            }
-            if let Some(limit) = limit {
-                if answer(plan, session)?.hits() >= limit {
-                    return Ok(Next::End);
-                }
-            }
-            let left = next.map(|due| due.saturating_duration_since(Instant::now()));
-            Ok(left.into_iter().chain(limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
-        };
-        let ran = watching.run(console, &mut |_| true, &mut pause);
-        ran?;
-        let exit = watching.exit();
-        let Some(session) = watching.session() else { return watching.end(console) };
-        let answer = answer(&watching.plan, session)?;
-        match self.json {
-            true => {
-                print_json(&answer)?;
-                let (unfiltered, uncounted, lost) = (answer.unfiltered(), Some(answer.uncounted()), watching.lost()?);
-                let totals = Totals { hits: None, lost, unfiltered, uncounted, exit: exit.into() };
-                end::write(&mut io::stdout().lock(), totals)?;
-            }
-            false => screen.show(&answer.text(), false)?,
-        }
-        answer.tell(console);
-        if session.lost()? > session.missed()? {
-            console.note(
-                "probes were counted from what the program recorded; with --engine bpf the kernel counts each hit",
-            );
-        }
-        watching.end(console)
+        let watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
+        let (next, screen) = (every.map(|every| Instant::now() + every), Screen { is_terminal, lines: 0 });
+        let sink = Live { question, ask: self.ask, floor, json: self.json, limit, every, next, screen };
+        drain(watching, Box::new(sink), console)
     }
-}
-
-fn print_json(answer: &Answer) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    for line in answer.json() {
-        writeln!(out, "{line}")?;
-    }
-    out.flush()
 }

@@ -3,7 +3,6 @@
 mod files;
 mod recorder;
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -12,10 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Args;
-use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
-use simple_markers_tracer::sys::{Session, signals};
+use simple_markers_tracer::sys::signals;
 
 pub(crate) use self::files::newest;
 
@@ -23,6 +21,8 @@ use self::files::Folder;
 use self::recorder::Recorder;
 use crate::console::Console;
 use crate::quantity;
+use crate::sinks::Sink as _;
+use crate::source::Source as _;
 use crate::watch::{Buffer, Watch, events, under_heading};
 
 /// Write the hits of markers to a recording in the Common Trace Format
@@ -132,24 +132,13 @@ impl Record {
         let flight = self.ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
         let output = folder.create(self.max_size.unwrap_or(u64::MAX))?;
         let notes = Notes::new(events::names(plan));
-        let recorder = RefCell::new(Recorder::new(writer, notes, flight, output, self.until));
-        recorder.borrow_mut().describe();
-        let mut left = watching.watch.limit.unwrap_or(u64::MAX);
-        let mut each = |hit: &Hit<'_>| {
-            left -= 1;
-            recorder.borrow_mut().hit(hit) && left > 0
-        };
-        let mut pause = |_: &_, session: &Session| recorder.borrow_mut().pause(session);
-        let ran = watching.run(console, &mut each, &mut pause);
-        let mut recorder = recorder.into_inner();
-        let lost = watching.lost()?;
-        recorder.end(lost);
-        let received = watching.session().map_or(0, Session::received);
-        let exit = watching.exit();
-        let result = recorder.finish(console, received, lost, exit);
+        let mut recorder = Box::new(Recorder::new(writer, notes, flight, output, self.until));
+        // What is recorded stays readable, also if watching fails.
+        let ran = watching.run(console, &mut *recorder);
+        let ended = watching.totals()?.map_or(Ok(()), |totals| recorder.end(console, &totals));
         ran?;
         let status = watching.end(console)?;
-        result.map(|()| status)
+        ended.map(|()| status)
     }
 }
 

@@ -1,19 +1,22 @@
 //! Writes hits to the files of a recording.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{Flight, Writer, metadata::metadata};
 use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{self, Session, signals};
+use simple_markers_tracer::{Hit, Plan};
 
 use super::files::{Output, Stopped};
 use crate::console::Console;
-use crate::watch::Next;
+use crate::end::Totals;
+use crate::sinks::{Next, Sink};
 
 /// A packet is written at the latest so many ns after its first event.
 const LATEST: u64 = 1_000_000_000;
+
 /// Writes hits to a recording.
 pub(super) struct Recorder {
     writer: Writer,
@@ -39,51 +42,10 @@ impl Recorder {
         output: Output,
         until: Option<String>,
     ) -> Self {
-        Self { writer, notes, flight, output, is_described: false, until, is_over: false, recorded: 0 }
-    }
-
-    /// Adds a hit. Returns whether more are wanted.
-    pub(super) fn hit(&mut self, hit: &Hit<'_>) -> bool {
-        if self.writer.add(hit.plan) {
-            self.is_described = false;
-        }
-        if self.notes.add(hit) {
-            self.is_described = false;
-        }
-        if let Some(packet) = self.writer.write(hit) {
-            self.keep(packet);
-        }
-        self.is_over = self.until.as_deref() == Some(&*hit.marker.name);
-        !self.is_over && self.output.stopped.is_none()
-    }
-
-    /// Writes what has waited for long, or what a signal asks for.
-    pub(super) fn pause(&mut self, session: &Session) -> anyhow::Result<Next> {
-        let is_asked = self.flight.is_some() && signals::take_dump();
-        let is_old = self.writer.begin().is_some_and(|begin| sys::now().saturating_sub(begin) >= LATEST);
-        if is_asked || is_old {
-            self.writer.set_lost(session.lost()?);
-            if let Some(packet) = self.writer.finish() {
-                self.keep(packet);
-            }
-        }
-        if is_asked {
-            self.dump();
-        }
-        if self.is_over || self.output.stopped.is_some() {
-            return Ok(Next::End);
-        }
-        let age = self.writer.begin().map(|begin| sys::now().saturating_sub(begin));
-        Ok(age.map_or(Next::Wait, |age| Next::WaitFor(Duration::from_nanos(LATEST.saturating_sub(age)))))
-    }
-
-    /// Writes all that is left.
-    pub(super) fn end(&mut self, lost: u64) {
-        self.writer.set_lost(lost);
-        if let Some(packet) = self.writer.finish() {
-            self.keep(packet);
-        }
-        self.dump();
+        let mut recorder =
+            Self { writer, notes, flight, output, is_described: false, until, is_over: false, recorded: 0 };
+        recorder.describe();
+        recorder
     }
 
     fn keep(&mut self, packet: Packet) {
@@ -121,7 +83,7 @@ impl Recorder {
     }
 
     /// Writes what the events mean, if the files do not say it yet.
-    pub(super) fn describe(&mut self) {
+    fn describe(&mut self) {
         if !self.is_described {
             self.writer.set_kernel(self.notes.known());
             let description = self.writer.description();
@@ -129,12 +91,56 @@ impl Recorder {
             self.is_described = true;
         }
     }
+}
 
-    /// Says what was recorded.
-    pub(super) fn finish(self, console: &Console, received: u64, lost: u64, exit: Option<i32>) -> anyhow::Result<()> {
-        let Self { recorded, writer, flight, mut output, .. } = self;
+impl Sink for Recorder {
+    fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        if self.writer.add(hit.plan) {
+            self.is_described = false;
+        }
+        if self.notes.add(hit) {
+            self.is_described = false;
+        }
+        if let Some(packet) = self.writer.write(hit) {
+            self.keep(packet);
+        }
+        self.is_over = self.until.as_deref() == Some(&*hit.marker.name);
+        let wants_more = !self.is_over && self.output.stopped.is_none();
+        Ok(if wants_more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    }
+
+    /// Writes what has waited for long, or what a signal asks for.
+    fn pause(&mut self, _: &Plan, session: &Session) -> anyhow::Result<Next> {
+        let is_asked = self.flight.is_some() && signals::take_dump();
+        let is_old = self.writer.begin().is_some_and(|begin| sys::now().saturating_sub(begin) >= LATEST);
+        if is_asked || is_old {
+            self.writer.set_lost(session.lost()?);
+            if let Some(packet) = self.writer.finish() {
+                self.keep(packet);
+            }
+        }
+        if is_asked {
+            self.dump();
+        }
+        if self.is_over || self.output.stopped.is_some() {
+            return Ok(Next::End);
+        }
+        let age = self.writer.begin().map(|begin| sys::now().saturating_sub(begin));
+        Ok(age.map_or(Next::Wait, |age| Next::WaitFor(Duration::from_nanos(LATEST.saturating_sub(age)))))
+    }
+
+    /// Writes all that is left, and says what was recorded.
+    fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
+        let lost = totals.lost;
+        self.writer.set_lost(lost);
+        if let Some(packet) = self.writer.finish() {
+            self.keep(packet);
+        }
+        self.dump();
+        let received = totals.live.map_or(0, |(_, session)| session.received());
+        let Self { recorded, writer, flight, mut output, .. } = *self;
         let end = serde_json::json!({
-            "hits": received + lost, "lost": lost, "recorded": recorded, "exit": exit,
+            "hits": received + lost, "lost": lost, "recorded": recorded, "exit": totals.exit,
             "stopped": output.stopped.as_ref().map(Stopped::word),
         });
         let folder = output.folder.display().to_string();

@@ -1,27 +1,29 @@
 //! `smark report`: prints a recording, counts its hits, or writes it for other tools.
 
+mod counts;
 mod pairs;
 mod perfetto;
 mod recording;
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
-use simple_markers_tracer::aggregate::{Question, Replay};
-use simple_markers_tracer::ctf::Chosen;
+use clap::{Arg, Args, ValueEnum};
+use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 
+use self::counts::Counts;
 use self::pairs::Pairs;
-use self::recording::{Read, Recording};
+use self::perfetto::{Perfetto, Target};
+use self::recording::Recording;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
-use crate::count::{Answer, Ask};
-use crate::end::{self, Totals};
-use crate::narrow;
-use crate::narrow::Asked;
+use crate::count::Ask;
+use crate::narrow::{self, Asked};
 use crate::pager::Pager;
-use crate::trace::Lines;
+use crate::sinks::{Form, Setting, Sink, Wanted};
+use crate::source::drain;
 
 /// Print the hits of a recording, or count them
 ///
@@ -36,7 +38,8 @@ use crate::trace::Lines;
 #[command(
     override_usage = "smark report [OPTIONS] [PATTERN]... [DIR]",
     after_help = EXAMPLES,
-    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
+    mut_args(with_counts)
 )]
 pub(crate) struct Report {
     /// Globs for marker names, and the folder of the recording [default: the newest smark-NAME-DATE here]
@@ -50,9 +53,8 @@ pub(crate) struct Report {
     include: Vec<Include>,
     #[command(flatten)]
     strict: Strict,
-    /// Print a line of JSON for each hit, or for each marker that is counted
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     /// Print the number of hits of each marker
     #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
     count: bool,
@@ -70,6 +72,14 @@ pub(crate) struct Report {
     /// Replace the file
     #[arg(long, requires = "output")]
     force: bool,
+}
+
+/// Says what --json does here.
+fn with_counts(option: Arg) -> Arg {
+    match option.get_id() == "json" {
+        true => option.help("Print a line of JSON for each hit, or for each marker that is counted"),
+        false => option,
+    }
 }
 
 /// A tool that reads the hits.
@@ -112,102 +122,38 @@ EXIT STATUS
   2  the recording cannot be read, or not to its end, or the output cannot be written";
 
 impl Report {
-    pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         let (patterns, folder) = recording::operands(console, &self.operands)?;
         let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
         let recording = Recording::open(console, &folder, doubtful)?;
         let question = self.ask.question(self.pairs.key.as_deref());
         let asked = Asked { filter: self.filter.as_ref(), question: &question };
-        let (selected, mut status) = recording.select(console, &patterns)?;
+        let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
-            return Ok(Status::NoMatch);
+            return Ok(Status::NoMatch.into());
         }
         let chosen = selected.choose(console, &asked)?;
-        if self.to == Some(To::Perfetto) {
-            let Some(pairs) = self.pairs.choose(console, &selected)? else { return Ok(Status::NoMatch) };
-            let read = self.perfetto(console, &recording, &chosen, pairs)?;
-            recording.tell(console, &read);
-            return Ok(status.max(read.status));
-        }
-        let read = match self.count || question != Question::Hits {
-            true => self.count(console, &recording, &chosen, &question)?,
-            false => {
-                let _pager = (!self.json).then(|| Pager::start(console));
-                self.print(console, &recording, &chosen)?
+        let sink: Box<dyn Sink> = match self.to {
+            Some(To::Perfetto) => {
+                let Some(pairs) = self.pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
+                let target = Target { path: self.output.as_deref(), force: self.force };
+                Box::new(Perfetto::new(&recording, &chosen, pairs, self.ask.max_values, target)?)
+            }
+            None if self.count || question != Question::Hits => {
+                Box::new(Counts::new(&chosen, &question, &self.ask, self.form.json))
+            }
+            None => {
+                let pager = if self.form.json { None } else { Pager::start(console) };
+                let setting = Setting {
+                    out: Box::new(io::stdout().lock()),
+                    start: recording.description.start,
+                    names: Box::new(recording.description.kernel.clone()),
+                    colour: console.colour,
+                    stacks: None,
+                };
+                Box::new(Wanted::new(&chosen, self.form.sink(setting), pager))
             }
         };
-        recording.tell(console, &read);
-        status = status.max(read.status);
-        Ok(status)
-    }
-
-    /// Prints the hits.
-    fn print(&self, console: &Console, recording: &Recording, chosen: &Chosen) -> anyhow::Result<Read> {
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines =
-            Lines::new(recording.description.start, Box::new(recording.description.kernel.clone()), console.colour);
-        let (mut hits, mut unfiltered) = (0u64, 0u64);
-        let mut text = String::new();
-        let read = recording.read(console, chosen, &mut |hit, _, site| {
-            match recording::holds(site, hit) {
-                Some(true) => hits += 1,
-                Some(false) => return Ok(()),
-                None => {
-                    unfiltered += 1;
-                    return Ok(());
-                }
-            }
-            text.clear();
-            match self.json {
-                true => text.push_str(&lines.json(hit).to_string()),
-                false => lines.write(hit, &mut text),
-            }
-            text.push('\n');
-            Ok(out.write_all(text.as_bytes())?)
-        })?;
-        if self.json {
-            let (lost, exit) = (read.lost, recording.exit());
-            end::write_lost(&mut out, lost)?;
-            end::write(&mut out, Totals { hits: Some(hits + lost), lost, unfiltered, uncounted: None, exit })?;
-        }
-        out.flush()?;
-        narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
-        Ok(read)
-    }
-
-    /// Counts the hits, and prints the counts.
-    fn count(
-        &self,
-        console: &Console,
-        recording: &Recording,
-        chosen: &Chosen,
-        question: &Question,
-    ) -> anyhow::Result<Read> {
-        let mut replay = Replay::new(&chosen.plan, usize::try_from(self.ask.max_values).unwrap_or(usize::MAX));
-        let mut hits = 0u64;
-        let read = recording.read(console, chosen, &mut |hit, number, site| {
-            let holds = recording::holds(site, hit);
-            hits += u64::from(holds == Some(true));
-            replay.add(&site.aggregate, holds, &hit.passage(number));
-            Ok(())
-        })?;
-        let answer = Answer::new(&chosen.plan, question, &replay.counted(), &self.ask);
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self.json {
-            true => {
-                for line in answer.json() {
-                    writeln!(out, "{line}")?;
-                }
-                let (lost, exit) = (read.lost, recording.exit());
-                let (unfiltered, uncounted) = (answer.unfiltered(), Some(answer.uncounted()));
-                end::write_lost(&mut out, lost)?;
-                end::write(&mut out, Totals { hits: Some(hits + lost), lost, unfiltered, uncounted, exit })?;
-            }
-            false => out.write_all(answer.text().as_bytes())?,
-        }
-        out.flush()?;
-        answer.tell(console);
-        narrow::tell_unfiltered(console, &chosen.plan, answer.unfiltered());
-        Ok(read)
+        drain(recording.hits(status), sink, console)
     }
 }

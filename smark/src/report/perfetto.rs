@@ -2,59 +2,91 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
+use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::Chosen;
 use simple_markers_tracer::perfetto::{Pair, Timeline};
 use tempfile::NamedTempFile;
 
-use super::Report;
-use super::recording::{self, Read, Recording};
+use super::recording::Recording;
 use crate::console::Console;
+use crate::end::Totals;
+use crate::sinks::Sink;
 use crate::{narrow, output};
 
 /// How many bytes of packets are collected before they are written.
 const BLOCK: usize = 1 << 16;
 
-impl Report {
-    /// Writes the hits for Perfetto.
-    pub(super) fn perfetto(
-        &self,
-        console: &Console,
-        recording: &Recording,
-        chosen: &Chosen,
+/// Where a timeline is written.
+pub(super) struct Target<'a> {
+    /// The file; stdout if there is none.
+    pub(super) path: Option<&'a Path>,
+    /// Whether it may exist.
+    pub(super) force: bool,
+}
+
+/// Writes the hits for Perfetto.
+pub(super) struct Perfetto<'a> {
+    chosen: &'a Chosen,
+    timeline: Timeline<'a>,
+    /// The most open slices of a pair.
+    most: u32,
+    packets: Vec<u8>,
+    /// The files of the recording.
+    inputs: &'a [PathBuf],
+    target: Target<'a>,
+    output: Output<'a>,
+    hits: u64,
+    unfiltered: u64,
+}
+
+impl<'a> Perfetto<'a> {
+    pub(super) fn new(
+        recording: &'a Recording,
+        chosen: &'a Chosen,
         pairs: Vec<Pair>,
-    ) -> anyhow::Result<Read> {
+        most: u32,
+        target: Target<'a>,
+    ) -> anyhow::Result<Self> {
         let inputs = &recording.files;
-        let mut output = Output::create(self.output.as_deref(), inputs, self.force)?;
+        let output = Output::create(target.path, inputs, target.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
-        let most = usize::try_from(self.ask.max_values).unwrap_or(usize::MAX);
-        let mut timeline = Timeline::new(&recording.description, pairs, most, &mut packets);
-        let (mut hits, mut unfiltered) = (0u64, 0u64);
-        let read = recording.read_all(console, &mut |hit| {
-            let holds = chosen.site(hit).map_or(Some(false), |(_, site)| recording::holds(site, hit));
-            hits += u64::from(holds == Some(true));
-            unfiltered += u64::from(holds.is_none());
-            timeline.add(hit, holds == Some(true), &mut packets);
-            if packets.len() >= BLOCK {
-                output.write(&packets)?;
-                packets.clear();
-            }
-            Ok(())
-        })?;
+        let open = usize::try_from(most).unwrap_or(usize::MAX);
+        let timeline = Timeline::new(&recording.description, pairs, open, &mut packets);
+        Ok(Self { chosen, timeline, most, packets, inputs, target, output, hits: 0, unfiltered: 0 })
+    }
+}
+
+impl Sink for Perfetto<'_> {
+    fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        let wants = self.chosen.wants(hit);
+        self.hits += u64::from(wants == Some(true));
+        self.unfiltered += u64::from(wants.is_none());
+        self.timeline.add(hit, wants == Some(true), &mut self.packets);
+        if self.packets.len() >= BLOCK {
+            self.output.write(&self.packets)?;
+            self.packets.clear();
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn end(self: Box<Self>, console: &Console, _: &Totals<'_>) -> anyhow::Result<()> {
+        let Self { chosen, timeline, most, mut packets, inputs, target, mut output, hits, unfiltered } = *self;
         let pairs = timeline.finish(&mut packets);
         output.write(&packets)?;
-        output.finish(inputs, self.force)?;
-        pairs.iter().for_each(|pair| tell(console, pair, self.ask.max_values));
+        output.finish(inputs, target.force)?;
+        pairs.iter().for_each(|pair| tell(console, pair, most));
         narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
-        if let Some(path) = &self.output {
+        if let Some(path) = target.path {
             let slices: u64 = pairs.iter().map(|pair| pair.tally().slices).sum();
             console.note(&format!("{hits} hits and {slices} slices in {}", path.display()));
         }
-        Ok(read)
+        Ok(())
     }
 }
 

@@ -3,18 +3,21 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
-use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{self, Chosen, Description, Events};
-use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedSite};
+use simple_markers_tracer::plan::{DoubtfulValues, Plan};
 use simple_markers_tracer::recorder::recording::{self, Converted, Metadata};
 
 use crate::console::{Console, Status};
+use crate::end::Totals;
 use crate::narrow::Asked;
 use crate::record::newest;
+use crate::sinks::Sink;
+use crate::source::Source;
 use crate::{files, inputs};
 
 /// The files of a recording.
@@ -31,13 +34,6 @@ pub(super) struct Recording {
     status: Status,
     /// What becomes of doubtful values.
     doubtful: DoubtfulValues,
-}
-
-/// What was read.
-pub(super) struct Read {
-    /// How many hits were lost while it was recorded.
-    pub(super) lost: u64,
-    pub(super) status: Status,
 }
 
 impl Recording {
@@ -93,11 +89,6 @@ impl Recording {
         Ok(Self { status, ..Self::new(folder, description, stream, end, files, doubtful) })
     }
 
-    /// The exit status of the program that was recorded; null if there was none.
-    pub(super) fn exit(&self) -> Json {
-        self.end.as_ref().and_then(|end| end.get("exit")).cloned().unwrap_or_default()
-    }
-
     /// The markers that a pattern matches. Says which patterns match nothing.
     pub(super) fn select(&self, console: &Console, patterns: &[String]) -> anyhow::Result<(Selected<'_>, Status)> {
         let mut selection = Selection::default();
@@ -111,48 +102,53 @@ impl Recording {
         Ok((Selected { plan: &self.plan, selection, doubtful: self.doubtful }, status))
     }
 
-    /// Calls `each` for each hit at a chosen site, with the site and its number. Says what cannot
-    /// be read.
-    pub(super) fn read(
-        &self,
-        console: &Console,
-        chosen: &Chosen,
-        each: &mut dyn FnMut(&Hit<'_>, usize, &PlannedSite) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Read> {
-        self.read_all(console, &mut |hit| match chosen.site(hit) {
-            Some((number, site)) => each(hit, number, site),
-            None => Ok(()),
-        })
+    /// Its hits. `status` is what is known so far.
+    pub(super) fn hits(&self, status: Status) -> Hits<'_> {
+        Hits { recording: self, lost: 0, status: status.max(self.status) }
     }
+}
 
-    /// Calls `each` for each hit. Says what cannot be read.
-    pub(super) fn read_all(
-        &self,
-        console: &Console,
-        each: &mut dyn FnMut(&Hit<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Read> {
-        let mut events = Events::new(&self.description, &self.plan, &self.stream).with_doubtful(self.doubtful);
-        let mut status = self.status;
+/// The hits of a recording.
+pub(super) struct Hits<'a> {
+    recording: &'a Recording,
+    /// How many were lost while it was recorded.
+    lost: u64,
+    status: Status,
+}
+
+impl Source for Hits<'_> {
+    /// Says what cannot be read.
+    fn run(&mut self, console: &Console, sink: &mut dyn Sink) -> anyhow::Result<()> {
+        let Recording { folder, description, plan, stream, doubtful, .. } = self.recording;
+        let mut events = Events::new(description, plan, stream).with_doubtful(*doubtful);
         loop {
             match events.next_event() {
-                Ok(Some(hit)) => each(&hit)?,
-                Ok(None) => return Ok(Read { lost: events.lost(), status }),
+                Ok(Some(hit)) if sink.hit(&hit)?.is_continue() => {}
+                Ok(_) => break,
                 Err(error) => {
-                    console.error(&format!("{}: {error}", self.folder.join(ctf::STREAM).display()));
-                    status = Status::Unreadable;
+                    console.error(&format!("{}: {error}", folder.join(ctf::STREAM).display()));
+                    self.status = self.status.max(Status::Unreadable);
                 }
             }
         }
+        self.lost = events.lost();
+        Ok(())
     }
 
-    /// Says what is missing in the recording.
-    pub(super) fn tell(&self, console: &Console, read: &Read) {
-        if read.lost > 0 {
-            console.error(&format!("{} hits were lost while it was recorded", read.lost));
+    fn totals(&mut self) -> anyhow::Result<Option<Totals<'_>>> {
+        let end = self.recording.end.as_ref();
+        let exit = end.and_then(|end| end.get("exit")).cloned().unwrap_or_default();
+        Ok(Some(Totals { lost: self.lost, unfiltered: 0, exit, live: None }))
+    }
+
+    fn end(self, console: &Console) -> anyhow::Result<ExitCode> {
+        if self.lost > 0 {
+            console.error(&format!("{} hits were lost while it was recorded", self.lost));
         }
-        if self.end.is_none() {
+        if self.recording.end.is_none() {
             console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
         }
+        Ok(self.status.into())
     }
 }
 
@@ -168,11 +164,6 @@ fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-/// Whether the filter of a site holds for a hit; `None` if an argument that it needs could not be read.
-pub(super) fn holds(site: &PlannedSite, hit: &Hit<'_>) -> Option<bool> {
-    site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(hit))
 }
 
 /// The markers that the user wants.

@@ -11,6 +11,7 @@ mod patterns;
 pub(crate) mod pids;
 mod pinned;
 mod replaced;
+mod source;
 mod summary;
 mod watching;
 
@@ -41,7 +42,7 @@ pub(crate) use self::errors::{explained, without_tracefs};
 pub(crate) use self::headings::under_heading;
 pub(crate) use self::options::{TEXT, Watch};
 pub(crate) use self::pids::Pids;
-pub(crate) use self::watching::{Next, Watching};
+pub(crate) use self::watching::Watching;
 
 /// The option of the commands that get records from the kernel.
 #[derive(Debug, Args)]

@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use simple_markers_tracer::Plan;
 use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
-use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, Traced, Wakes, signals};
-use simple_markers_tracer::{Hit, Plan};
+use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, Traced, signals};
 
 use super::explained;
 use super::matching::Matching;
@@ -16,26 +15,11 @@ use super::named_files::{Change, NamedFiles};
 use super::options::Watch;
 use super::pinned::Pinned;
 use crate::console::{Console, Status};
-use crate::narrow;
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
 
-/// How often hits are read while there are some.
-const INTERVAL: Duration = Duration::from_millis(5);
-
 /// How often new files, and hits that nothing tells of yet, are looked for while there are none.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// What is to be done when all hits so far are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// No more are wanted.
-    End,
-    /// To wait for more.
-    Wait,
-    /// The same, at most for this time.
-    WaitFor(Duration),
-}
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// A session with the files and processes that it watches.
 pub(crate) struct Watching {
@@ -84,57 +68,6 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Calls `each` for each hit until the program ends, the user ends it, or `each` returns
-    /// `false`. Calls `pause` whenever all hits so far are read.
-    pub(crate) fn run(
-        &mut self,
-        console: &Console,
-        each: &mut dyn FnMut(&Hit<'_>) -> bool,
-        pause: &mut dyn FnMut(&Plan, &Session) -> anyhow::Result<Next>,
-    ) -> anyhow::Result<()> {
-        let mut wakes = Wakes::new(&self.pids);
-        let (mut wants_more, mut idle) = (true, INTERVAL);
-        // What was mapped before the kernel told of it.
-        self.follow(console, None)?;
-        while wants_more && !self.is_over() {
-            self.serve(console)?;
-            self.yield_leases(console);
-            self.look_again(console)?;
-            self.follow_paths(console)?;
-            let Some(session) = &mut self.session else { return Ok(()) };
-            let before = session.received();
-            session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
-            let is_quiet = session.received() == before && !session.has_waiting();
-            let most = match pause(&self.plan, session)? {
-                Next::End => break,
-                Next::Wait => None,
-                Next::WaitFor(time) => Some(time),
-            };
-            if !wants_more || session.is_busy() {
-                continue;
-            }
-            // Hits that come one after the other are read together.
-            idle = if is_quiet { (idle * 2).min(LOOK) } else { INTERVAL };
-            let with_hits = is_quiet && session.tells_hits();
-            let is_asked = (!session.gives_notice()).then_some(LOOK);
-            let is_due = if with_hits { session.next_look() } else { Some(idle) };
-            let needs = [is_due, is_asked, session.next_notice(), most, self.files.due()];
-            let time = needs.into_iter().flatten().min();
-            wakes.wait(self.child.as_ref(), session, self.files.paths(), with_hits, time);
-        }
-        if let Some(session) = &mut self.session {
-            self.lost = if wants_more { None } else { Some(session.lost()?) };
-            session.detach();
-            session.read(&self.plan, true, &mut |hit| wants_more = wants_more && each(hit));
-            pause(&self.plan, session)?;
-            self.has_hits = session.received() > 0 || session.lost()? > 0 || !session.counted()?.is_empty();
-        }
-        if let Some(child) = &mut self.child {
-            child.let_go();
-        }
-        Ok(())
-    }
-
     /// Watches the files that the processes have mapped since the last call.
     pub(crate) fn look(&mut self, console: &Console) -> anyhow::Result<()> {
         self.yield_leases(console);
@@ -146,7 +79,7 @@ impl Watching {
     }
 
     /// Watches the files of the programs that wait, and lets them go on.
-    fn serve(&mut self, console: &Console) -> anyhow::Result<()> {
+    pub(super) fn serve(&mut self, console: &Console) -> anyhow::Result<()> {
         let traced = self.child.as_mut().map(Child::traced).unwrap_or_default();
         for traced in traced {
             match traced {
@@ -189,7 +122,7 @@ impl Watching {
     }
 
     /// Watches what the kernel tells to be mapped, or looks itself now and then.
-    fn look_again(&mut self, console: &Console) -> anyhow::Result<()> {
+    pub(super) fn look_again(&mut self, console: &Console) -> anyhow::Result<()> {
         let Some(session) = &mut self.session else { return Ok(()) };
         for pid in session.take_notices() {
             self.follow(console, Some(pid))?;
@@ -203,7 +136,7 @@ impl Watching {
     }
 
     /// Watches the files that a process has mapped, or all that were named have.
-    fn follow(&mut self, console: &Console, pid: Option<u32>) -> anyhow::Result<()> {
+    pub(super) fn follow(&mut self, console: &Console, pid: Option<u32>) -> anyhow::Result<()> {
         let pids = pid.map_or_else(|| self.pids.clone(), |pid| vec![pid]);
         let files = pids.iter().filter_map(|pid| mapped::files(*pid)).flat_map(|(files, _)| files).collect();
         self.watch_files(console, files)?;
@@ -253,7 +186,7 @@ impl Watching {
     }
 
     /// Whether the watched processes have ended, or the user wants to end.
-    fn is_over(&mut self) -> bool {
+    pub(super) fn is_over(&mut self) -> bool {
         match &mut self.child {
             // The program decides what it does at a signal.
             Some(child) => {
@@ -264,58 +197,9 @@ impl Watching {
         }
     }
 
-    /// Waits for the program, and returns the exit status of the command. `session` has what was
-    /// lost.
-    pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
-        if let Some(session) = &self.session {
-            narrow::tell_unfiltered(console, &self.plan, narrow::unfiltered(session)?);
-            let (lost, missed) = (self.lost()?, session.missed()?);
-            if lost > missed {
-                let (full, all) = (lost - missed, session.received() + lost);
-                console.error(&format!("{full} of {all} hits were lost: the buffer was full"));
-            }
-            if missed > 0 {
-                console.error(&format!(
-                    "{missed} events of the kernel were missed: it ran another BPF program on the same CPU"
-                ));
-            }
-        }
-        if self.session.take().is_some() {
-            self.tell_why_silent(console);
-        }
-        // Nobody has to wait any more who writes to their files.
-        self.pinned.clear();
-        let Some(child) = &self.child else { return Ok(self.status.into()) };
-        let wakes = Wakes::new(&[child.pid()]);
-        let status = loop {
-            if let Some(child) = &self.child {
-                signals::take_sent().for_each(|signal| child.send(signal));
-            }
-            if let Some(status) = self.exit() {
-                break ExitCode::from(u8::try_from(status).unwrap_or(255));
-            }
-            if let Some(child) = &self.child {
-                wakes.wait_for(child);
-            }
-        };
-        if self.may_match_later() && self.report_patterns(console)? > Status::Done && self.exit() == Some(0) {
-            return Ok(Status::NoMatch.into());
-        }
-        Ok(status)
-    }
-
     /// Says what the frames of the hits' stacks are.
     pub(crate) fn stacks(&self, console: &Console) -> Stacks {
         Stacks::new(self.watch.filters.debug_folders(console), self.chains.clone())
-    }
-
-    /// How many hits were lost until the end, or until no more were wanted.
-    pub(crate) fn lost(&self) -> Result<u64, sys::Error> {
-        match (self.lost, &self.session) {
-            (Some(lost), _) => Ok(lost),
-            (None, Some(session)) => session.lost(),
-            (None, None) => Ok(0),
-        }
     }
 
     /// The session; `None` if there is nothing to watch.
@@ -326,15 +210,6 @@ impl Watching {
     /// Whether there is something to watch.
     pub(crate) fn is_active(&self) -> bool {
         self.session.is_some()
-    }
-
-    /// The exit status of the watched program, or 128 and the number of the signal that killed it.
-    /// `None` without a program, or while it runs.
-    pub(crate) fn exit(&mut self) -> Option<i32> {
-        match self.child.as_mut()?.ended()? {
-            Ended::Exited(status) => Some(status.into()),
-            Ended::Killed(signal) => Some(128 + signal),
-        }
     }
 }
 

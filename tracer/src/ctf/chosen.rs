@@ -47,4 +47,11 @@ impl Chosen {
         let number = self.numbers.get(hit.number).copied()??;
         Some((number, self.plan.sites.get(number)?))
     }
+
+    /// Whether a hit is wanted. `None` if an argument that the filter needs could not be read.
+    #[must_use]
+    pub fn wants(&self, hit: &Hit<'_>) -> Option<bool> {
+        let Some((_, site)) = self.site(hit) else { return Some(false) };
+        site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(hit))
+    }
 }

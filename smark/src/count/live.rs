@@ -1,0 +1,92 @@
+//! The counts of the kernel, printed every so often and at the end.
+
+use std::io::{self, Write as _};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::sys::{self, Floor, Session};
+use simple_markers_tracer::{Hit, Plan};
+
+use super::answer::Answer;
+use super::question::Ask;
+use super::screen::Screen;
+use crate::console::Console;
+use crate::end::{self, Totals};
+use crate::sinks::{Next, Sink};
+
+/// How often it is looked whether there are as many hits as `--limit` says.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Prints the counts of the kernel.
+pub(super) struct Live {
+    pub(super) question: Question,
+    pub(super) ask: Ask,
+    /// The shortest time that is measured.
+    pub(super) floor: Option<Floor>,
+    pub(super) json: bool,
+    pub(super) limit: Option<u64>,
+    pub(super) every: Option<Duration>,
+    /// When they are printed next.
+    pub(super) next: Option<Instant>,
+    pub(super) screen: Screen,
+}
+
+impl Live {
+    fn answer(&self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
+        let answer = Answer::new(plan, &self.question, &session.counted()?, &self.ask);
+        Ok(answer.with_floor(plan, self.floor))
+    }
+
+    /// Prints an answer. `may_cut` says that another one follows.
+    fn print(&mut self, answer: &Answer, may_cut: bool) -> io::Result<()> {
+        if !self.json {
+            return self.screen.show(&answer.text(), may_cut);
+        }
+        let mut out = io::stdout().lock();
+        for line in answer.json() {
+            writeln!(out, "{line}")?;
+        }
+        out.flush()
+    }
+}
+
+impl Sink for Live {
+    fn hit(&mut self, _: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn pause(&mut self, plan: &Plan, session: &Session) -> anyhow::Result<Next> {
+        if let (Some(due), Some(every)) = (self.next, self.every) {
+            if Instant::now() >= due {
+                self.next = Some(Instant::now() + every);
+                let answer = self.answer(plan, session)?;
+                self.print(&answer, true)?;
+            }
+        }
+        if let Some(limit) = self.limit {
+            if self.answer(plan, session)?.hits() >= limit {
+                return Ok(Next::End);
+            }
+        }
+        let left = self.next.map(|due| due.saturating_duration_since(Instant::now()));
+        Ok(left.into_iter().chain(self.limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
+    }
+
+    fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
+        let Some((plan, session)) = totals.live else { return Ok(()) };
+        let answer = self.answer(plan, session)?;
+        self.print(&answer, false)?;
+        if self.json {
+            let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };
+            end::write(&mut io::stdout().lock(), totals.json(None, Some(answer.uncounted())))?;
+        }
+        answer.tell(console);
+        if session.lost()? > session.missed()? {
+            console.note(
+                "probes were counted from what the program recorded; with --engine bpf the kernel counts each hit",
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! The hits of a recording, counted as `smark count` does it.
+
+use std::io::{self, BufWriter, Write as _};
+use std::ops::ControlFlow;
+
+use simple_markers_tracer::Hit;
+use simple_markers_tracer::aggregate::{Question, Replay};
+use simple_markers_tracer::ctf::Chosen;
+
+use crate::console::Console;
+use crate::count::{Answer, Ask};
+use crate::end::{self, Totals};
+use crate::narrow;
+use crate::sinks::Sink;
+
+/// Counts the wanted hits, and prints the counts.
+pub(super) struct Counts<'a> {
+    chosen: &'a Chosen,
+    question: &'a Question,
+    ask: &'a Ask,
+    json: bool,
+    replay: Replay,
+    hits: u64,
+}
+
+impl<'a> Counts<'a> {
+    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, ask: &'a Ask, json: bool) -> Self {
+        let replay = Replay::new(&chosen.plan, usize::try_from(ask.max_values).unwrap_or(usize::MAX));
+        Self { chosen, question, ask, json, replay, hits: 0 }
+    }
+}
+
+impl Sink for Counts<'_> {
+    fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        if let Some((number, site)) = self.chosen.site(hit) {
+            let holds = self.chosen.wants(hit);
+            self.hits += u64::from(holds == Some(true));
+            self.replay.add(&site.aggregate, holds, &hit.passage(number));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn end(self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
+        let answer = Answer::new(&self.chosen.plan, self.question, &self.replay.counted(), self.ask);
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.json {
+            true => {
+                for line in answer.json() {
+                    writeln!(out, "{line}")?;
+                }
+                end::write_lost(&mut out, totals.lost)?;
+                let (hits, uncounted) = (Some(self.hits + totals.lost), Some(answer.uncounted()));
+                let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };
+                end::write(&mut out, totals.json(hits, uncounted))?;
+            }
+            false => out.write_all(answer.text().as_bytes())?,
+        }
+        out.flush()?;
+        answer.tell(console);
+        narrow::tell_unfiltered(console, &self.chosen.plan, answer.unfiltered());
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Hits as lines for people.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+
+use simple_markers_resolver::text::shown;
+use simple_markers_tracer::event::Texts;
+use simple_markers_tracer::sys::Session;
+use simple_markers_tracer::text::Format;
+use simple_markers_tracer::{Hit, Plan};
+
+use super::sink::{Next, Setting, Sink};
+use crate::console::Console;
+use crate::end::Totals;
+use crate::stacks::Stacks;
+
+/// Writes a line for each hit, and its stack behind it.
+pub(super) struct Text<'a> {
+    out: BufWriter<Box<dyn Write + 'a>>,
+    start: u64,
+    /// By the number of the marker.
+    formats: HashMap<usize, Format>,
+    /// The texts of the kernel's events.
+    texts: Texts,
+    colour: bool,
+    stacks: Option<Stacks>,
+    line: String,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(setting: Setting<'a>) -> Self {
+        let Setting { out, start, names, colour, stacks } = setting;
+        let (out, texts) = (BufWriter::with_capacity(1 << 16, out), Texts::new(names));
+        Self { out, start, formats: HashMap::new(), texts, colour, stacks, line: String::new() }
+    }
+
+    /// Appends what is before the text of a hit.
+    fn start(&mut self, hit: &Hit<'_>) {
+        let Hit { cpu, process, thread, .. } = *hit;
+        let time = hit.time.saturating_sub(self.start);
+        let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
+        let out = &mut self.line;
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(&hit.thread_name()));
+        let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
+        let _ = write!(out, "{numbers:<15} ");
+        let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
+        let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
+    }
+}
+
+impl Sink for Text<'_> {
+    fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        self.line.clear();
+        self.start(hit);
+        let from = self.line.len();
+        match &hit.marker.event {
+            Some(event) => self.texts.write(event, hit, &mut self.line),
+            None => {
+                let format = &hit.marker.format;
+                let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(format));
+                format.write(hit, &mut self.line);
+            }
+        }
+        escape(&mut self.line, from);
+        self.line.push('\n');
+        if let Some(stacks) = &mut self.stacks {
+            stacks.write(hit, &mut self.line);
+        }
+        self.out.write_all(self.line.as_bytes())?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn pause(&mut self, _: &Plan, _: &Session) -> anyhow::Result<Next> {
+        self.out.flush()?;
+        Ok(Next::Wait)
+    }
+
+    fn end(mut self: Box<Self>, console: &Console, _: &Totals<'_>) -> anyhow::Result<()> {
+        self.out.flush()?;
+        self.stacks.iter().for_each(|stacks| stacks.tell(console));
+        Ok(())
+    }
+}
+
+/// Escapes what was appended to a text from a place on.
+fn escape(text: &mut String, from: usize) {
+    let Some(Cow::Owned(escaped)) = text.get(from..).map(shown) else { return };
+    text.replace_range(from.., &escaped);
+}
