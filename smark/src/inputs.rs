@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::project::DEBUG_DIR;
 
 /// The options that select markers, and the folders with debug files.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Filters {
     /// Select markers in these modules (file names without folder and extension)
     #[arg(short, long, value_name = "MODULE")]

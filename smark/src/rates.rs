@@ -15,11 +15,11 @@ use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::sinks::{Next, Sink};
 use crate::source::drain;
-use crate::watch::{RING, Watch};
+use crate::watch::{Options, RING};
 
 /// Counts hits in the kernel, and prints at the end of each interval those that came in it.
 pub(crate) fn run(
-    watch: Watch,
+    watch: Options,
     every: Duration,
     json: bool,
     colour: bool,

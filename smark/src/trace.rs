@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
@@ -14,7 +16,7 @@ use crate::quantity;
 use crate::rates;
 use crate::sinks::{Form, Setting};
 use crate::source::drain;
-use crate::watch::{Buffer, STATUS, Watch, events, under_heading};
+use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -75,23 +77,53 @@ EXAMPLES
   For a program to read, apart from what the server prints:
       smark trace --json -o hits.json -- ./server";
 
+/// What is traced, and how it is printed.
+struct Options {
+    watch: watch::Options,
+    /// The file of the output; stdout if there is none.
+    output: Option<PathBuf>,
+    force: bool,
+    print: Print,
+}
+
+enum Print {
+    /// Each hit.
+    Hits { form: Form, mode: Mode, with_stack: bool },
+    /// How often each marker was hit in each interval.
+    Rates { every: Duration, json: bool },
+}
+
 impl Trace {
+    fn options(self) -> anyhow::Result<Options> {
+        let Self { watch, form, output, force, every, stack, buffer } = self;
+        let print = match every {
+            Some(every) => Print::Rates { every, json: form.json },
+            None => Print::Hits { form, mode: buffer.mode(stack), with_stack: stack },
+        };
+        Ok(Options { watch: watch.options(Question::Hits)?, output, force, print })
+    }
+
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let mut hits_to = HitsTo::open(self.output.as_deref(), &self.watch.inputs(), self.force)?;
-        let colour = console.colour && self.output.is_none();
-        if let Some(every) = self.every {
-            let result = rates::run(self.watch, every, self.form.json, colour, console, &mut hits_to);
-            return hits_to.keep_if(result);
+        let Options { watch, output, force, print } = self.options()?;
+        let mut hits_to = HitsTo::open(output.as_deref(), &watch.inputs(), force)?;
+        let colour = console.colour && output.is_none();
+        match print {
+            Print::Rates { every, json } => {
+                let result = rates::run(watch, every, json, colour, console, &mut hits_to);
+                hits_to.keep_if(result)
+            }
+            Print::Hits { form, mode, with_stack } => {
+                let started = watch.start(console, mode);
+                let watching = hits_to.keep_if(started)?;
+                let sink = form.sink(Setting {
+                    out: hits_to.out,
+                    start: watching.started,
+                    names: events::names(&watching.plan),
+                    colour,
+                    stacks: with_stack.then(|| watching.stacks(console)),
+                });
+                drain(watching, sink, console)
+            }
         }
-        let started = self.watch.start(console, self.buffer.mode(self.stack));
-        let watching = hits_to.keep_if(started)?;
-        let sink = self.form.sink(Setting {
-            out: hits_to.out,
-            start: watching.started,
-            names: events::names(&watching.plan),
-            colour,
-            stacks: self.stack.then(|| watching.stacks(console)),
-        });
-        drain(watching, sink, console)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`bound`] goes back from a table to the check of its index.
 
-use crate::integer;
+use simple_markers_record::integer;
 
 /// The position and the format of a jump table's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

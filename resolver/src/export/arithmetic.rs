@@ -8,8 +8,8 @@
 use super::ArgumentOmission;
 use super::fetch::Operand;
 use crate::address::Vaddr;
-use crate::integer;
 use crate::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
+use simple_markers_record::integer;
 
 /// How a language writes the values that computations start from.
 pub(super) trait Syntax {

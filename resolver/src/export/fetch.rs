@@ -8,10 +8,10 @@ use std::sync::Arc;
 use strum::{EnumString, IntoStaticStr};
 
 use super::ArgumentOmission;
-use crate::integer;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
 use crate::resolve::{Argument, Verdict};
 use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, pointee, transparent};
+use simple_markers_record::integer;
 
 /// Where the bits of a value are.
 #[derive(Clone, Debug, PartialEq)]

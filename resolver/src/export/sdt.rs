@@ -19,9 +19,9 @@ use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool, processor};
 use crate::address::Vaddr;
 use crate::arch::OperandSyntax;
-use crate::integer;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
 use crate::resolve::{Marker, ResolvedImage};
+use simple_markers_record::integer;
 
 const NOTES: &[u8] = b".note.stapsdt";
 const BASE: &[u8] = b".stapsdt.base";

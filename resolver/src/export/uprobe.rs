@@ -8,8 +8,8 @@ use super::plan::{Planned, Point, identifier, numbered};
 use super::{ArgumentOmission, ExportError, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
-use crate::integer;
 use crate::location::{Binary, Expr, Node, Processor, Register, Value, ValueType};
+use simple_markers_record::integer;
 
 const MARK: &str = "#";
 

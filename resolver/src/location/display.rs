@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use super::{Binary, Expr, InfoOffset, Location, Node, Register, Source, Unary, Value, ValueType};
 use crate::address::Vaddr;
 use crate::arch::{OperandSyntax, Processor};
-use crate::integer;
 use crate::text::hexadecimal;
+use simple_markers_record::integer;
 
 /// Names and address properties of the image that a location belongs to.
 pub trait Names {

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::{Binary, Expr, Node, Unary, Unreadable, Value, ValueType};
-use crate::integer;
+use simple_markers_record::integer;
 
 impl ValueType {
     /// Size of the type in bytes, given the size of an address.

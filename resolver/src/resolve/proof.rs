@@ -11,58 +11,9 @@ mod copies;
 mod folding;
 mod hidden_edges;
 mod paths;
+mod site_facts;
 
-use super::folding::Folded;
-use super::{Exactness, ExactnessReason};
-use crate::code::Outcome;
-use crate::image::Layout;
-
-/// What is known of a site when its exactness is judged.
-pub(super) struct SiteFacts<'f> {
-    /// What the control-flow graph of the function says.
-    pub(super) outcome: Outcome,
-    /// How many instructions lead to the site.
-    pub(super) predecessors: usize,
-    /// The layout of a relocatable object.
-    pub(super) layout: Option<&'f Layout>,
-    /// Why edges may exist that the graph does not have; `None` if it has all.
-    pub(super) hidden_edges: Option<&'f ExactnessReason>,
-    /// Whether the marker has its own instruction.
-    pub(super) anchored: bool,
-    /// Whether it is the site of a probe, which the test of the probe's switch alone leads to.
-    pub(super) is_probe: bool,
-    /// Whether the debug information has the marker's function only elsewhere.
-    pub(super) is_not_there: bool,
-    /// How many records of the marker at the address one file may have.
-    pub(super) copies: u32,
-    /// Whether several files may have a copy of the function, each with its records.
-    pub(super) may_be_in_several: bool,
-    /// Whether another function may pass the marker as well.
-    pub(super) may_be_elsewhere: bool,
-    /// What is known of the other names of the function.
-    pub(super) names: Vec<Folded>,
-}
-
-/// A verdict, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Judgement {
-    pub(super) exactness: Exactness,
-    pub(super) reason: ExactnessReason,
-}
-
-impl Judgement {
-    fn new(exactness: Exactness, reason: ExactnessReason) -> Self {
-        Self { exactness, reason }
-    }
-
-    fn unproven(reason: ExactnessReason) -> Self {
-        Self::new(Exactness::Unproven, reason)
-    }
-
-    fn is_exact(&self) -> bool {
-        self.exactness == Exactness::Exact
-    }
-}
+pub(super) use site_facts::{Judgement, SiteFacts};
 
 /// A rule: what becomes of a verdict; `None` if it stays.
 type Rule = fn(&SiteFacts<'_>, &Judgement) -> Option<Judgement>;
@@ -79,8 +30,9 @@ pub(super) fn judge(facts: &SiteFacts<'_>) -> Judgement {
 mod tests {
     use super::*;
     use crate::address::Vaddr;
-    use crate::code::{ExactReason, UnprovenReason};
-    use crate::resolve::{FoldingUnknown, FunctionNames};
+    use crate::code::{ExactReason, Outcome, UnprovenReason};
+    use crate::resolve::folding::Folded;
+    use crate::resolve::{Exactness, ExactnessReason, FoldingUnknown, FunctionNames};
 
     /// A site behind one instruction, with one record.
     fn plain() -> SiteFacts<'static> {

@@ -8,16 +8,14 @@ use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_ran
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
-use super::question::Ask;
+use super::question::Kept;
 use crate::console::Console;
 
 /// The answer to a question.
 pub(crate) struct Answer {
     pub(super) counts: Counts,
     question: Question,
-    top: usize,
-    /// The most values and open intervals that were kept.
-    most: u32,
+    kept: Kept,
     /// The arguments that both markers of an interval have.
     keys: Vec<String>,
     /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
@@ -27,10 +25,10 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer to the question that the plan was narrowed for.
-    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, ask: &Ask) -> Self {
+    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, kept: Kept) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
-        Self { counts, question: question.clone(), top: ask.top, most: ask.max_values, keys, floor: None }
+        Self { counts, question: question.clone(), kept, keys, floor: None }
     }
 
     /// The answer with the shortest time that was measured. It is that of probes, so it does not hold if an
@@ -60,7 +58,7 @@ impl Answer {
     /// for.
     pub(super) fn times(&self) -> Option<(&[TimesOf], &[TimesOf])> {
         let times = self.counts.times.as_deref()?;
-        Some(times.split_at(self.top.min(times.len())))
+        Some(times.split_at(self.kept.top.min(times.len())))
     }
 
     /// The arguments that may tell which start an end belongs to, if so many starts or ends stay alone that
@@ -72,7 +70,7 @@ impl Answer {
 
     /// The values that are shown.
     pub(super) fn shown<'v>(&self, values: &'v [(KeyValue, u64)]) -> &'v [(KeyValue, u64)] {
-        values.get(..self.top).unwrap_or(values)
+        values.get(..self.kept.top).unwrap_or(values)
     }
 
     /// How many hits there are.
@@ -102,7 +100,7 @@ impl Answer {
             }
         };
         let (unread, full) = (self.counts.sum.get(Tally::Unread), self.counts.sum.get(Tally::Full));
-        let (name, most) = (self.argument(), self.most);
+        let (name, most) = (self.argument(), self.kept.most);
         let unreadable = format!("not counted: `{name}` could not be read");
         say(unread, &format!("hit is {unreadable}"), &format!("hits are {unreadable}"));
         let no_space = format!("not counted: {most} values are kept (--max-values)");
@@ -140,7 +138,7 @@ impl Answer {
 
     /// How many values are not shown, and how often they were seen. `None` if all are shown.
     pub(super) fn other(&self, values: &[(KeyValue, u64)]) -> Option<(usize, u64)> {
-        let rest = values.get(self.top..).filter(|rest| !rest.is_empty())?;
+        let rest = values.get(self.kept.top..).filter(|rest| !rest.is_empty())?;
         Some((rest.len(), rest.iter().map(|(_, count)| count).sum()))
     }
 }

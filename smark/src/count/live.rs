@@ -9,7 +9,7 @@ use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
-use super::question::Ask;
+use super::question::Kept;
 use super::screen::Screen;
 use crate::console::Console;
 use crate::end::{self, Totals};
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Prints the counts of the kernel.
 pub(super) struct Live {
     pub(super) question: Question,
-    pub(super) ask: Ask,
+    pub(super) kept: Kept,
     /// The shortest time that is measured.
     pub(super) floor: Option<Floor>,
     pub(super) json: bool,
@@ -34,7 +34,7 @@ pub(super) struct Live {
 
 impl Live {
     fn answer(&self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
-        let answer = Answer::new(plan, &self.question, &session.counted()?, &self.ask);
+        let answer = Answer::new(plan, &self.question, &session.counted()?, self.kept);
         Ok(answer.with_floor(plan, self.floor))
     }
 

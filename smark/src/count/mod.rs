@@ -13,16 +13,17 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::sys::Mode;
 
 use self::live::Live;
 use self::screen::Screen;
 use crate::console::Console;
 use crate::quantity;
 use crate::source::drain;
-use crate::watch::{Buffer, STATUS, Watch, under_heading};
+use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::question::{Ask, interval};
+pub(crate) use self::question::{Ask, Kept, interval};
 
 /// Count the hits of markers, in the kernel
 ///
@@ -72,17 +73,31 @@ EXAMPLES
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server";
 
+/// What is counted, and when it is printed.
+struct Options {
+    watch: watch::Options,
+    mode: Mode,
+    kept: Kept,
+    every: Option<Duration>,
+    json: bool,
+}
+
 impl Count {
-    pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<ExitCode> {
-        let question = self.ask.question(self.key.as_deref());
-        self.watch.question = question.clone();
-        let is_terminal = io::stdout().is_terminal() && !self.json;
-        let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
-        let limit = self.watch.limit;
-        let floor = if let Question::Time { .. } = question { self.watch.floor() } else { None };
-        let watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
+    fn options(self) -> anyhow::Result<Options> {
+        let Self { watch, ask, key, every, json, buffer } = self;
+        let (kept, question) = (ask.kept(), ask.question(key.as_deref()));
+        Ok(Options { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
+    }
+
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let Options { watch, mode, kept, every, json } = self.options()?;
+        let is_terminal = io::stdout().is_terminal() && !json;
+        let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
+        let (question, limit) = (watch.question.clone(), watch.limit);
+        let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
+        let watching = watch.start(console, mode)?;
         let (next, screen) = (every.map(|every| Instant::now() + every), Screen { is_terminal, lines: 0 });
-        let sink = Live { question, ask: self.ask, floor, json: self.json, limit, every, next, screen };
+        let sink = Live { question, kept, floor, json, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }
 }

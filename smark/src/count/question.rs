@@ -13,7 +13,7 @@ pub(crate) struct Ask {
     by: Option<String>,
     /// With --by, show this many values, the most frequent first
     #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(super) top: usize,
+    top: usize,
     /// Count the values of this argument by powers of two
     #[arg(long, value_name = "ARG", conflicts_with = "time")]
     hist: Option<String>,
@@ -22,10 +22,24 @@ pub(crate) struct Ask {
     time: Option<(String, String)>,
     /// The most different values, and the most open intervals, that are kept
     #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
-    pub(crate) max_values: u32,
+    max_values: u32,
+}
+
+/// How much is kept, and how much of it is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    /// The most different values, and the most open intervals, that are kept.
+    pub(crate) most: u32,
+    /// The most values that are shown.
+    pub(super) top: usize,
 }
 
 impl Ask {
+    /// How much is kept.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept { most: self.max_values, top: self.top }
+    }
+
     /// The question. `key` tells which start an end belongs to.
     pub(crate) fn question(&self, key: Option<&str>) -> Question {
         match (&self.by, &self.hist, &self.time) {

@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Args;
+use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
-use simple_markers_tracer::sys::signals;
+use simple_markers_tracer::sys::{Mode, signals};
 
 pub(crate) use self::files::newest;
 
@@ -23,7 +24,7 @@ use crate::console::Console;
 use crate::quantity;
 use crate::sinks::Sink as _;
 use crate::source::Source as _;
-use crate::watch::{Buffer, Watch, events, under_heading};
+use crate::watch::{self, Buffer, Watch, events, under_heading};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -96,14 +97,43 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// What is recorded, and where.
+struct Options {
+    watch: watch::Options,
+    mode: Mode,
+    /// The folder of the recording.
+    output: PathBuf,
+    /// Whether a recording in the folder is replaced.
+    force: bool,
+    /// The most bytes of the recording.
+    most: u64,
+    /// The bytes of a flight recorder; `None` if all hits are written.
+    ring: Option<u64>,
+    /// The name of the marker at which the recording ends.
+    until: Option<String>,
+}
+
 impl Record {
+    fn options(self) -> anyhow::Result<Options> {
+        let watch = self.watch.options(Question::Hits)?;
+        Ok(Options {
+            output: self.output.unwrap_or_else(|| files::default_folder(&watch.name())),
+            watch,
+            mode: self.buffer.mode(false),
+            force: self.force,
+            most: self.max_size.unwrap_or(u64::MAX),
+            ring: self.ring,
+            until: self.until,
+        })
+    }
+
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let output = self.output.unwrap_or_else(|| files::default_folder(&self.watch.name()));
-        let folder = Folder::prepare(output, self.force)?;
-        if self.ring.is_some() {
+        let Options { watch, mode, output, force, most, ring, until } = self.options()?;
+        let folder = Folder::prepare(output, force)?;
+        if ring.is_some() {
             signals::catch_dump();
         }
-        let mut watching = match self.watch.start(console, self.buffer.mode(false)) {
+        let mut watching = match watch.start(console, mode) {
             Ok(watching) if watching.is_active() => watching,
             Ok(watching) => {
                 folder.abandon();
@@ -115,7 +145,7 @@ impl Record {
             }
         };
         let plan = &watching.plan;
-        if let Some(until) = self.until.as_deref().filter(|name| !plan.markers.iter().any(|it| &*it.name == *name)) {
+        if let Some(until) = until.as_deref().filter(|name| !plan.markers.iter().any(|it| &*it.name == *name)) {
             console.error(&format!("--until {until}: no marker that is watched has this name"));
         }
         let start = watching.started;
@@ -127,12 +157,12 @@ impl Record {
             start,
             ..Description::default()
         };
-        let most = self.ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
-        let writer = Writer::new(description, plan, usize::try_from(most).unwrap_or(usize::MAX));
-        let flight = self.ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
-        let output = folder.create(self.max_size.unwrap_or(u64::MAX))?;
+        let packet = ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
+        let writer = Writer::new(description, plan, usize::try_from(packet).unwrap_or(usize::MAX));
+        let flight = ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
+        let output = folder.create(most)?;
         let notes = Notes::new(events::names(plan));
-        let mut recorder = Box::new(Recorder::new(writer, notes, flight, output, self.until));
+        let mut recorder = Box::new(Recorder::new(writer, notes, flight, output, until));
         // What is recorded stays readable, also if watching fails.
         let ran = watching.run(console, &mut *recorder);
         let ended = watching.totals()?.map_or(Ok(()), |totals| recorder.end(console, &totals));

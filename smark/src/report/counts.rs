@@ -8,7 +8,7 @@ use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::Chosen;
 
 use crate::console::Console;
-use crate::count::{Answer, Ask};
+use crate::count::{Answer, Kept};
 use crate::end::{self, Totals};
 use crate::narrow;
 use crate::sinks::Sink;
@@ -17,16 +17,16 @@ use crate::sinks::Sink;
 pub(super) struct Counts<'a> {
     chosen: &'a Chosen,
     question: &'a Question,
-    ask: &'a Ask,
+    kept: Kept,
     json: bool,
     replay: Replay,
     hits: u64,
 }
 
 impl<'a> Counts<'a> {
-    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, ask: &'a Ask, json: bool) -> Self {
-        let replay = Replay::new(&chosen.plan, usize::try_from(ask.max_values).unwrap_or(usize::MAX));
-        Self { chosen, question, ask, json, replay, hits: 0 }
+    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, kept: Kept, json: bool) -> Self {
+        let replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
+        Self { chosen, question, kept, json, replay, hits: 0 }
     }
 }
 
@@ -41,7 +41,7 @@ impl Sink for Counts<'_> {
     }
 
     fn end(self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
-        let answer = Answer::new(&self.chosen.plan, self.question, &self.replay.counted(), self.ask);
+        let answer = Answer::new(&self.chosen.plan, self.question, &self.replay.counted(), self.kept);
         let mut out = BufWriter::new(io::stdout().lock());
         match self.json {
             true => {

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Arg, Args, ValueEnum};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
+use simple_markers_tracer::plan::DoubtfulValues;
 
 use self::counts::Counts;
 use self::pairs::Pairs;
@@ -19,7 +20,7 @@ use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
-use crate::count::Ask;
+use crate::count::{Ask, Kept};
 use crate::narrow::{self, Asked};
 use crate::pager::Pager;
 use crate::sinks::{Form, Setting, Sink, Wanted};
@@ -121,29 +122,60 @@ EXIT STATUS
   1  a pattern matches nothing
   2  the recording cannot be read, or not to its end, or the output cannot be written";
 
+/// Which hits of a recording are wanted, and what becomes of them.
+struct Options {
+    /// Globs for marker names, and the folder of the recording.
+    operands: Vec<PathBuf>,
+    filter: Option<Filter>,
+    /// What becomes of doubtful values.
+    doubtful: DoubtfulValues,
+    question: Question,
+    work: Work,
+}
+
+enum Work {
+    /// Each hit is written.
+    Write(Form),
+    /// They are counted.
+    Count { kept: Kept, json: bool },
+    /// They become a timeline.
+    Draw { pairs: Pairs, most: u32, to: Target },
+}
+
 impl Report {
-    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let (patterns, folder) = recording::operands(console, &self.operands)?;
-        let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
-        let recording = Recording::open(console, &folder, doubtful)?;
+    fn options(self) -> anyhow::Result<Options> {
         let question = self.ask.question(self.pairs.key.as_deref());
-        let asked = Asked { filter: self.filter.as_ref(), question: &question };
+        let kept = self.ask.kept();
+        let work = match self.to {
+            Some(To::Perfetto) => {
+                let to = Target { path: self.output, force: self.force };
+                Work::Draw { pairs: self.pairs, most: kept.most, to }
+            }
+            None if self.count || question != Question::Hits => Work::Count { kept, json: self.form.json },
+            None => Work::Write(self.form),
+        };
+        let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
+        Ok(Options { operands: self.operands, filter: self.filter, doubtful, question, work })
+    }
+
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let Options { operands, filter, doubtful, question, work } = self.options()?;
+        let (patterns, folder) = recording::operands(console, &operands)?;
+        let recording = Recording::open(console, &folder, doubtful)?;
+        let asked = Asked { filter: filter.as_ref(), question: &question };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
             return Ok(Status::NoMatch.into());
         }
         let chosen = selected.choose(console, &asked)?;
-        let sink: Box<dyn Sink> = match self.to {
-            Some(To::Perfetto) => {
-                let Some(pairs) = self.pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
-                let target = Target { path: self.output.as_deref(), force: self.force };
-                Box::new(Perfetto::new(&recording, &chosen, pairs, self.ask.max_values, target)?)
+        let sink: Box<dyn Sink> = match work {
+            Work::Draw { pairs, most, to } => {
+                let Some(pairs) = pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
+                Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
             }
-            None if self.count || question != Question::Hits => {
-                Box::new(Counts::new(&chosen, &question, &self.ask, self.form.json))
-            }
-            None => {
-                let pager = if self.form.json { None } else { Pager::start(console) };
+            Work::Count { kept, json } => Box::new(Counts::new(&chosen, &question, kept, json)),
+            Work::Write(form) => {
+                let pager = if form.json { None } else { Pager::start(console) };
                 let setting = Setting {
                     out: Box::new(io::stdout().lock()),
                     start: recording.description.start,
@@ -151,7 +183,7 @@ impl Report {
                     colour: console.colour,
                     stacks: None,
                 };
-                Box::new(Wanted::new(&chosen, self.form.sink(setting), pager))
+                Box::new(Wanted::new(&chosen, form.sink(setting), pager))
             }
         };
         drain(recording.hits(status), sink, console)

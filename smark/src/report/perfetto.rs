@@ -23,9 +23,9 @@ use crate::{narrow, output};
 const BLOCK: usize = 1 << 16;
 
 /// Where a timeline is written.
-pub(super) struct Target<'a> {
+pub(super) struct Target {
     /// The file; stdout if there is none.
-    pub(super) path: Option<&'a Path>,
+    pub(super) path: Option<PathBuf>,
     /// Whether it may exist.
     pub(super) force: bool,
 }
@@ -39,8 +39,8 @@ pub(super) struct Perfetto<'a> {
     packets: Vec<u8>,
     /// The files of the recording.
     inputs: &'a [PathBuf],
-    target: Target<'a>,
-    output: Output<'a>,
+    target: Target,
+    output: Output,
     hits: u64,
     unfiltered: u64,
 }
@@ -51,10 +51,10 @@ impl<'a> Perfetto<'a> {
         chosen: &'a Chosen,
         pairs: Vec<Pair>,
         most: u32,
-        target: Target<'a>,
+        target: Target,
     ) -> anyhow::Result<Self> {
         let inputs = &recording.files;
-        let output = Output::create(target.path, inputs, target.force)?;
+        let output = Output::create(target.path.as_deref(), inputs, target.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
         let open = usize::try_from(most).unwrap_or(usize::MAX);
         let timeline = Timeline::new(&recording.description, pairs, open, &mut packets);
@@ -107,14 +107,14 @@ fn tell(console: &Console, pair: &Pair, most: u32) {
 }
 
 /// Where the timeline is written.
-enum Output<'a> {
+enum Output {
     Standard(BufWriter<io::StdoutLock<'static>>),
     /// A temporary file, which gets its name when it is complete.
-    File(NamedTempFile, &'a Path),
+    File(NamedTempFile, PathBuf),
 }
 
-impl<'a> Output<'a> {
-    fn create(path: Option<&'a Path>, inputs: &[PathBuf], force: bool) -> anyhow::Result<Self> {
+impl Output {
+    fn create(path: Option<&Path>, inputs: &[PathBuf], force: bool) -> anyhow::Result<Self> {
         let Some(path) = path else {
             if io::stdout().is_terminal() {
                 bail!("--to perfetto writes binary data: name a file with -o FILE, or write to a pipe");
@@ -126,7 +126,7 @@ impl<'a> Output<'a> {
         let (mut file, permissions) = (tempfile::Builder::new(), Permissions::from_mode(0o666));
         let file = file.prefix(".smark-").permissions(permissions).tempfile_in(folder);
         let file = file.with_context(|| path.display().to_string())?;
-        Ok(Self::File(file, path))
+        Ok(Self::File(file, path.to_owned()))
     }
 
     fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
@@ -142,8 +142,8 @@ impl<'a> Output<'a> {
         match self {
             Self::Standard(mut out) => Ok(out.flush()?),
             Self::File(file, path) => {
-                output::check(path, inputs, force)?;
-                let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
+                output::check(&path, inputs, force)?;
+                let persisted = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
                 persisted.map(|_| ()).map_err(|error| error.error).with_context(|| path.display().to_string())
             }
         }

@@ -9,7 +9,7 @@ use simple_markers_tracer::aggregate::{Tally, process_of};
 use simple_markers_tracer::sys::Mode;
 
 use crate::console::Console;
-use crate::watch::{RING, Watch, Watching};
+use crate::watch::{Options, RING, Watching};
 
 /// The most processes whose hits are kept.
 const PROCESSES: u32 = 1 << 16;
@@ -35,8 +35,8 @@ impl Hits {
         if files.is_empty() && pids.is_empty() {
             bail!("--marker needs a FILE with markers, or a process with -p PID");
         }
-        let watching = Watch::of_processes(patterns, files, pids)?;
-        let watching = watching.start(console, Mode::Count { most_values: PROCESSES, ring: RING })?;
+        let options = Options::of_processes(patterns, files, pids);
+        let watching = options.start(console, Mode::Count { most_values: PROCESSES, ring: RING })?;
         Ok(Self { watching, shown: HashMap::new(), full: 0 })
     }
 

@@ -14,8 +14,9 @@ use simple_markers_tracer::sys::mapped::MappedFile;
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
 
+use super::options::TEXT;
 use super::pinned::{Leases, Pinned};
-use super::{TEXT, Watching};
+use super::watching::Watching;
 use crate::console::{Console, Status};
 use crate::files::{self, Input, Unreadable};
 use crate::left_out;
@@ -56,7 +57,7 @@ impl Watching {
         match self.file.is_some() {
             true => {
                 self.add_planned(console, &new, is_first, &leases)?;
-                self.plan.treat(sites, self.doubtful);
+                self.plan.treat(sites, self.watch.doubtful);
             }
             false => {
                 // Several files may have one path. So those that are not under their paths are added one by one.
@@ -124,17 +125,17 @@ impl Watching {
             Err(Unreadable { path, why }) => Err(Unreadable { path: path.clone(), why: why.clone() }),
         };
         let inputs: Vec<_> = new.iter().map(input).collect();
-        let mut selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
+        let mut selected = self.watch.filters.select(console, Detail::Places, self.watch.patterns.clone(), &inputs)?;
         let without_sites = forget_stripped(&mut selected.resolution.images);
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let settings = Settings {
-            export: self.watch.choice.settings(),
+            export: self.watch.sites.clone(),
             text: TEXT,
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
             is_recorded: self.is_recorded,
-            doubtful: self.doubtful,
+            doubtful: self.watch.doubtful,
         };
         for image in &selected.resolution.images {
             let keep = selected.keeps(&chosen);

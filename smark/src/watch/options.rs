@@ -1,13 +1,16 @@
-//! The options and operands that say what is watched.
+//! The options that say what is watched, and what they mean.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, ValueEnum};
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use simple_markers_resolver::export::Settings;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::sys::{Child, Engine, Floor, Kernel, Mode};
+use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::sys::{Child, Engine, Mode};
 
 use super::pids::{self, Pids};
 use crate::choice::{Choice, Strict};
@@ -22,110 +25,193 @@ pub(crate) const TEXT: u16 = 256;
 #[command(mut_arg("name", |name| name.short(None::<char>)))]
 pub(crate) struct Watch {
     #[command(flatten)]
-    pub(super) filters: Filters,
+    filters: Filters,
     #[command(flatten)]
-    pub(super) choice: Choice,
+    choice: Choice,
     #[command(flatten)]
-    pub(super) strict: Strict,
+    strict: Strict,
     /// Watch these processes, and the markers of every file that they have mapped or map later: numbers, separated by commas or
     /// blanks; may be given several times
     #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
-    pub(super) pid: Vec<Pids>,
+    pid: Vec<Pids>,
     /// Watch the kernel's events whose GROUP:NAME this glob matches too, beside markers; may be given several times. With a
     /// process, those that happen in it
     #[arg(short, long, value_name = "GLOB")]
-    pub(super) event: Vec<String>,
+    event: Vec<String>,
     /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
-    pub(crate) filter: Option<Filter>,
+    filter: Option<Filter>,
     /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
     #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "debug_dir"])]
-    pub(super) plan: Option<PathBuf>,
-    /// What is counted.
-    #[arg(skip)]
-    pub(crate) question: Question,
+    plan: Option<PathBuf>,
     /// What sets the probes [default: BPF; tracefs, as root, if the kernel does not offer BPF]
     #[arg(long, value_name = "ENGINE")]
-    pub(super) engine: Option<EngineName>,
+    engine: Option<EngineName>,
     /// End after this many hits; `count` looks ten times in a second, and may count more
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) limit: Option<u64>,
+    limit: Option<u64>,
     /// Say which sites are watched
     #[arg(short, long)]
-    pub(super) verbose: bool,
+    verbose: bool,
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
-    pub(super) no_children: bool,
+    no_children: bool,
     /// End after this time: 10s, 5min. The COMMAND gets SIGTERM then
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
-    pub(super) duration: Option<Duration>,
+    duration: Option<Duration>,
     /// Globs for marker names, and files
     #[arg(value_name = "PATTERN|FILE")]
-    pub(super) operands: Vec<PathBuf>,
+    operands: Vec<PathBuf>,
     /// Start this program, watch it and end with it
     #[arg(last = true, value_name = "COMMAND")]
-    pub(super) command: Vec<OsString>,
+    command: Vec<OsString>,
 }
 
 /// The names of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum EngineName {
+enum EngineName {
     /// BPF programs
     Bpf,
     /// Probes in tracefs: slower, needs root
     Tracefs,
 }
 
-/// The options and operands alone.
-#[derive(Debug, Parser)]
-struct Alone {
-    #[command(flatten)]
-    watch: Watch,
+impl EngineName {
+    fn engine(self) -> Engine {
+        match self {
+            Self::Bpf => Engine::Bpf,
+            Self::Tracefs => Engine::Tracefs,
+        }
+    }
+}
+
+/// The option of the commands that get records from the kernel.
+#[derive(Debug, Args)]
+pub(crate) struct Buffer {
+    /// The size of the buffer between the kernel and smark, from 4K to 1G; it is rounded up to a power of two
+    #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = buffer_size)]
+    buffer: u32,
+}
+
+fn buffer_size(text: &str) -> Result<u32, String> {
+    let size = u32::try_from(quantity::size(text)?).ok().filter(|size| (4 << 10..=1 << 30).contains(size));
+    size.ok_or_else(|| "from 4K to 1G".to_owned())
+}
+
+impl Buffer {
+    pub(crate) fn mode(&self, with_stack: bool) -> Mode {
+        Mode::Trace { ring: self.ring(), with_stack }
+    }
+
+    pub(crate) fn count(&self, most_values: u32) -> Mode {
+        Mode::Count { most_values, ring: self.ring() }
+    }
+
+    fn ring(&self) -> u32 {
+        self.buffer.next_power_of_two()
+    }
+}
+
+/// The size in bytes of the buffer for commands without the option.
+pub(crate) const RING: u32 = 8 << 20;
+
+/// The section of the help about the exit status.
+pub(crate) const STATUS: &str = "\
+EXIT STATUS
+  0  done
+  1  a pattern matches nothing
+  2  the probes could not be set, or a file could not be read
+  With a COMMAND, its own exit status, or 128 and the number of the signal that killed it.";
+
+/// What is to be watched.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// The options that select markers.
+    pub(super) filters: Filters,
+    /// Globs for the names of markers.
+    pub(super) patterns: Vec<String>,
+    /// The files that the user named.
+    pub(super) files: Vec<PathBuf>,
+    pub(super) pids: Vec<u32>,
+    /// The program that is started, with its arguments; empty if there is none.
+    pub(super) command: Vec<OsString>,
+    /// Globs for events of the kernel.
+    pub(super) events: Vec<String>,
+    /// The hits that are wanted; `None` for all.
+    pub(crate) filter: Option<Filter>,
+    /// What is counted.
+    pub(crate) question: Question,
+    /// The plan file.
+    pub(super) plan: Option<PathBuf>,
+    /// Which sites are taken, and where their probes go.
+    pub(super) sites: Settings,
+    /// What becomes of doubtful arguments.
+    pub(super) doubtful: DoubtfulValues,
+    /// What sets the probes; `None` for what the kernel offers.
+    pub(super) engine: Option<Engine>,
+    /// The most hits.
+    pub(crate) limit: Option<u64>,
+    /// Whether it is said which sites are watched.
+    pub(super) verbose: bool,
+    /// Whether the processes are watched that a watched one creates.
+    pub(super) with_children: bool,
+    /// When to end.
+    pub(super) duration: Option<Duration>,
 }
 
 impl Watch {
-    /// What counts the hits of markers by process, with the defaults of all options.
-    pub(crate) fn of_processes(patterns: &[String], files: &[PathBuf], pids: &[u32]) -> anyhow::Result<Self> {
-        let Alone { mut watch } = Alone::try_parse_from(["smark"])?;
-        watch.question = Question::Processes;
-        watch.filters.add_names(patterns);
-        watch.operands = files.to_vec();
-        watch.pid = vec![Pids(pids.to_vec())];
-        watch.no_children = true;
-        Ok(watch)
+    /// What the options mean, if this is counted.
+    pub(crate) fn options(self, question: Question) -> anyhow::Result<Options> {
+        if !self.command.is_empty() && !self.pid.is_empty() {
+            bail!("-p PID and -- COMMAND cannot be given together");
+        }
+        if self.plan.is_some() && self.choice.is_of_sites() {
+            bail!("--include of sites cannot be used with --plan: the plan file says which sites are watched");
+        }
+        let (patterns, files) = operands(&self.operands);
+        Ok(Options {
+            doubtful: self.choice.doubtful(self.strict)?,
+            sites: self.choice.settings(),
+            filters: self.filters,
+            patterns,
+            files,
+            pids: pids::all(&self.pid),
+            command: self.command,
+            events: self.event,
+            filter: self.filter,
+            question,
+            plan: self.plan,
+            engine: self.engine.map(EngineName::engine),
+            limit: self.limit,
+            verbose: self.verbose,
+            with_children: !self.no_children,
+            duration: self.duration,
+        })
+    }
+}
+
+impl Options {
+    /// What counts the hits of markers by process.
+    pub(crate) fn of_processes(names: &[String], files: &[PathBuf], pids: &[u32]) -> Self {
+        let (patterns, files) = operands(files);
+        let mut filters = Filters::default();
+        filters.add_names(names);
+        let (pids, question) = (pids.to_vec(), Question::Processes);
+        Self { filters, patterns, files, pids, question, ..Self::default() }
     }
 
     /// The files that are named, and the program that is started.
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
-        let (_, named) = operands(&self.operands);
-        named.into_iter().chain(self.command.first().and_then(|program| Child::find(program))).collect()
-    }
-
-    /// Whether programs record their probes themselves. Their records are of processes that are named,
-    /// and have no stacks.
-    pub(super) fn is_recorded(&self, mode: Mode) -> bool {
-        let has_processes = !self.pid.is_empty() || !self.command.is_empty();
-        let is_possible = match mode {
-            Mode::Trace { with_stack, .. } => !with_stack,
-            // `smark top` asks now and then, and a buffer has to be read all the time.
-            Mode::Count { .. } => self.question != Question::Processes,
-            Mode::Nothing => false,
-        };
-        has_processes && self.engine.is_none() && is_possible
+        let program = self.command.first().and_then(|program| Child::find(program));
+        self.files.iter().cloned().chain(program).collect()
     }
 
     /// What a recording is named after: the program, the first file, or the first process.
     pub(crate) fn name(&self) -> String {
-        let file = || self.operands.iter().find(|operand| operand.is_file()).map(|file| file.as_os_str());
+        let file = || self.files.iter().find(|file| file.is_file()).map(|file| file.as_os_str());
         let path = self.command.first().map(OsString::as_os_str).or_else(file);
         let name = path.and_then(|path| Path::new(path).file_name()).map(|name| name.to_string_lossy().into_owned());
-        let process = || pids::all(&self.pid).first().map(|pid| format!("pid-{pid}"));
+        let process = || self.pids.first().map(|pid| format!("pid-{pid}"));
         name.or_else(process).unwrap_or_else(|| "hits".to_owned())
-    }
-
-    /// The shortest time that is measured between two markers. `None` if it cannot be measured.
-    pub(crate) fn floor(&self) -> Option<Floor> {
-        let engine = if self.engine == Some(EngineName::Tracefs) { Engine::Tracefs } else { Engine::Bpf };
-        Floor::measure(engine, Kernel::new())
     }
 }

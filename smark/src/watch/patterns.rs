@@ -2,24 +2,24 @@
 
 use simple_markers_resolver::select::Unmatched;
 
-use super::Watching;
+use super::watching::Watching;
 use crate::console::{Console, Status};
 use crate::inputs::report_selection;
 
 impl Watching {
     /// Whether patterns may match in files that are met later: those of the programs that are executed.
     pub(super) fn may_match_later(&self) -> bool {
-        !self.watch.command.is_empty() && !self.watch.no_children && self.file.is_none()
+        !self.watch.command.is_empty() && self.watch.with_children && self.file.is_none()
     }
 
     /// Reports the patterns that match nothing.
     pub(super) fn report_patterns(&mut self, console: &Console) -> anyhow::Result<Status> {
-        let selection = self.watch.filters.selection(&self.patterns)?;
+        let selection = self.watch.filters.selection(&self.watch.patterns)?;
         if self.file.is_some() || selection.is_empty() || self.matching.is_complete() {
             return Ok(Status::Done);
         }
         let unmatched = self.matching.unmatched.as_deref().unwrap_or_default();
-        Ok(report_selection(console, &selection, &self.patterns, unmatched, !self.matching.is_selected))
+        Ok(report_selection(console, &selection, &self.watch.patterns, unmatched, !self.matching.is_selected))
     }
 
     /// Says which patterns match nothing yet.

@@ -8,10 +8,10 @@ use simple_markers_tracer::sys::lease;
 use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::paths::Paths;
 
-use super::Watching;
 use super::named_files::{Change, Named};
 use super::pinned::Pinned;
 use super::summary::counted;
+use super::watching::Watching;
 use crate::console::Console;
 
 /// A file that is removed may be built again so soon that nothing is said.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use simple_markers_tracer::sys::{self, Ended, Session, Wakes, signals};
 use simple_markers_tracer::{Hit, Plan};
 
-use super::Watching;
 use super::watching::LOOK;
+use super::watching::Watching;
 use crate::console::{Console, Status};
 use crate::end::Totals;
 use crate::narrow;

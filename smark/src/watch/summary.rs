@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use simple_markers_tracer::Plan;
 
-use super::Watching;
+use super::watching::Watching;
 use crate::console::Console;
 
 /// The most names in a line.
@@ -80,7 +80,7 @@ impl Watching {
             }
         }
         if unreached.is_empty() && unmapped.is_empty() && left_out.is_empty() {
-            if !self.pids.is_empty() && self.watch.event.is_empty() {
+            if !self.pids.is_empty() && self.watch.events.is_empty() {
                 console.note("no hits: no program or library with selected markers was met");
             }
             return;

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
 use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, Traced, signals};
 
-use super::explained;
+use super::errors::explained;
 use super::matching::Matching;
 use super::named_files::{Change, NamedFiles};
-use super::options::Watch;
+use super::options::Options;
 use super::pinned::Pinned;
 use crate::console::{Console, Status};
 use crate::planned::PlanFile;
@@ -26,8 +25,6 @@ pub(crate) struct Watching {
     pub(crate) plan: Plan,
     /// The file of `--plan`.
     pub(super) file: Option<PlanFile>,
-    /// What becomes of doubtful arguments.
-    pub(super) doubtful: DoubtfulValues,
     pub(super) session: Option<Session>,
     pub(super) kernel: Kernel,
     /// Whether programs record their probes themselves.
@@ -63,8 +60,7 @@ pub(crate) struct Watching {
     pub(super) is_told: bool,
     /// The programs that trace others themselves, of which it was said.
     pub(super) let_go: HashSet<String>,
-    pub(super) patterns: Vec<String>,
-    pub(crate) watch: Watch,
+    pub(crate) watch: Options,
 }
 
 impl Watching {

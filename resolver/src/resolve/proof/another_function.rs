@@ -4,7 +4,7 @@
 //! information gives to another function. That one may run without the marker. The test of a switch leads to
 //! a probe wherever the probe is.
 
-use super::{Judgement, SiteFacts};
+use super::site_facts::{Judgement, SiteFacts};
 use crate::code::{ExactReason, Outcome};
 use crate::resolve::ExactnessReason;
 

@@ -4,7 +4,7 @@
 //! once for all of them. An anchored marker has its own instruction between itself and the next copy. Each
 //! file that has an inline function also has a record of its marker, and then it is one copy.
 
-use super::{Judgement, SiteFacts};
+use super::site_facts::{Judgement, SiteFacts};
 use crate::resolve::{Exactness, ExactnessReason};
 
 /// Takes other copies at the address into account.

@@ -3,7 +3,7 @@
 //! A probe then fires for both, also where the marker has its own instruction. But functions that test the
 //! same switch pass the same probe.
 
-use super::{Judgement, SiteFacts};
+use super::site_facts::{Judgement, SiteFacts};
 use crate::resolve::folding::Folded;
 use crate::resolve::{Exactness, ExactnessReason};
 

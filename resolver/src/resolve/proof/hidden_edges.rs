@@ -3,7 +3,7 @@
 //! An exception continues at a landing pad, and a kernel patches its own code. If the tables that say where
 //! cannot be read, other instructions may lead to the site. They cannot lead past an anchor.
 
-use super::{Judgement, SiteFacts};
+use super::site_facts::{Judgement, SiteFacts};
 
 /// Lowers an exact verdict if the graph of the function may lack edges.
 pub(super) fn judge(facts: &SiteFacts<'_>, so_far: &Judgement) -> Option<Judgement> {

@@ -5,7 +5,7 @@
 //! there on ways that do not pass the marker: behind `if (a) { work(); mark(); }` also the branch of the
 //! condition.
 
-use super::{Judgement, SiteFacts};
+use super::site_facts::{Judgement, SiteFacts};
 use crate::address::Vaddr;
 use crate::code::{ExactReason, Outcome, UnprovenReason};
 use crate::resolve::{Exactness, ExactnessReason, pc};
