@@ -6,6 +6,7 @@
 
 mod build;
 mod call;
+mod choices;
 mod error;
 mod integer;
 mod layout;
@@ -23,12 +24,12 @@ mod vsprintf;
 use super::format::Format;
 use super::names::Names;
 use build::Typed;
+pub use choices::Choices;
 pub use error::PrintError;
 pub use integer::Integer;
 use layout::{Layout, lay_out, write_number};
 use node::{Fault, Node, Scope};
 use parse::Parser;
-pub use people::Choices;
 use syscall::Syscall;
 use vsprintf::{Conversion, Kind, Number, Piece, pieces};
 

@@ -1,24 +1,10 @@
 //! What a `print fmt` says to people about the fields: names of values, and a line that describes
 //! the event.
 
+use super::choices::Choices;
 use super::node::{Binary, Made, Node};
 use super::{Form, Kind, Needs, Part, Printer};
 use crate::format::{Field, Format};
-
-/// The names of the values of a field, from `__print_symbolic` or `__print_flags`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choices {
-    /// The name of the field.
-    pub field: String,
-    /// The bits of the field that have names.
-    pub mask: u64,
-    /// Whether each name stands for some bits (`__print_flags`), and what is printed between them;
-    /// `None` if it stands for the whole value.
-    pub delimiter: Option<String>,
-    /// The values and their names in the order of the text. Of two entries for a value the first one
-    /// counts.
-    pub pairs: Vec<(u64, String)>,
-}
 
 impl Printer {
     /// The fields whose values have names, each once.
