@@ -6,16 +6,9 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-/// The folders of a crate's sources, and the circles that they still have: the first file of each, in the
-/// order of the alphabet, and how many files are in it. A crate without circles has an empty list.
-const CRATES: [(&str, &[(&str, usize)]); 6] = [
-    ("markers/record/src", &[]),
-    ("resolver/src", &[("resolve::ghosts", 4), ("resolve::instructions", 3)]),
-    ("tracer/events/src", &[]),
-    ("tracer/src", &[]),
-    ("tracer/top/src", &[]),
-    ("smark/src", &[]),
-];
+/// The folders of the crates' sources.
+const CRATES: [&str; 6] =
+    ["markers/record/src", "resolver/src", "smark/src", "tracer/events/src", "tracer/src", "tracer/top/src"];
 
 type Module = Vec<String>;
 
@@ -175,11 +168,9 @@ impl Crate {
 
 #[test]
 fn files_form_no_circles() {
-    for (folder, known) in CRATES {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
-        let circles = Crate::read(&root).circles();
-        let found: Vec<(&str, usize)> = circles.iter().map(|circle| (&*circle[0], circle.len())).collect();
-        assert_eq!(found, known, "{folder}: {circles:#?}");
+    for folder in CRATES {
+        let circles = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)).circles();
+        assert!(circles.is_empty(), "{folder}: {circles:#?}");
     }
 }
 

@@ -7,6 +7,7 @@
 //! instructions alone.
 
 mod calls;
+mod decoded;
 mod exactness;
 mod function;
 mod function_code;
@@ -30,7 +31,7 @@ use crate::code::Outcome;
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
 use crate::location::Register;
-use function::{Cell, Key};
+use decoded::{Cell, Key};
 pub(super) use function_code::FunctionCode;
 
 /// The most predecessors that are listed of a site: a jump table may have thousands.

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use simple_markers_record::ghost::Hash;
 
-use super::{Certainty, OfUnit, Place, UnitGhosts};
+use super::certainty::{Certainty, OfUnit, Place};
+use super::unit_ghosts::UnitGhosts;
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Die, MarkedBlock};

@@ -4,7 +4,8 @@
 //! copy of its function that has no code left. Counts of generated programs (`tests/src/bin/ghosts.rs`)
 //! say which to trust.
 
-use super::{Certainty, OfUnit, Place, UnitGhosts};
+use super::certainty::{Certainty, OfUnit, Place};
+use super::unit_ghosts::UnitGhosts;
 use crate::Error;
 use crate::dwarf::{CodeAtLabel, DebugInfo, Label, LabelCopy, LinePlaces};
 use crate::resolve::instructions::Instructions;

@@ -6,8 +6,10 @@
 //! trusted ([`Certainty`]); the instructions then say whether other paths lead to them.
 
 mod blocks;
+mod certainty;
 mod labels;
 mod statements;
+mod unit_ghosts;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,19 +17,20 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 use simple_markers_record::ghost::Hash;
 
+use self::certainty::{Certainty, OfUnit};
+use self::unit_ghosts::{Ghost, UnitGhosts};
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
 use super::found::{Found, Surroundings};
-use super::instructions::ProbeFacts;
 use super::interner::TextId;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::LineProblem;
 use super::lookup::Lookup;
 use super::site_debug::{MarkerLine, SiteDebug};
-use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
+use super::{Argument, Described, GhostProblem, LikelyReason};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::files::{Agreement, SourcePath};
+use crate::dwarf::files::SourcePath;
 use crate::dwarf::lines::Matched;
 use crate::dwarf::{DebugInfo, Frontiers, Producer};
 
@@ -40,55 +43,6 @@ const GHOSTS: usize = 128;
 /// The rows and entries that may be read for each ghost, in addition to the budget of the debug
 /// information as a whole.
 const STEPS: u64 = 2048;
-
-/// A ghost, as the finders are asked for it.
-struct Ghost {
-    file: SourcePath,
-    /// The file as the units name it that are asked for the ghost.
-    path: SourcePath,
-    line: u32,
-    hash: Hash,
-    /// Whether another ghost is on its line.
-    shares_line: bool,
-}
-
-/// The ghosts that a unit is asked for.
-struct UnitGhosts<'g> {
-    ghosts: Vec<&'g Ghost>,
-    /// Their indices, by line.
-    by_line: BTreeMap<u32, Vec<usize>>,
-}
-
-/// A place of a ghost in the code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
-    /// Where a probe is set; `None` if the linker dropped the code.
-    address: Option<Vaddr>,
-    origin: Origin,
-    certainty: Certainty,
-}
-
-/// The best verdict that a place may have, whatever its instructions say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Certainty {
-    Likely(LikelyReason),
-    Approximate(ApproximateReason),
-    /// As far as the straight code around the row of a statement shows.
-    Statement(statements::Before),
-}
-
-/// What a unit says of one of the ghosts that it was asked for.
-#[derive(Debug, Default)]
-struct OfUnit {
-    /// The copies of the ghost.
-    places: Vec<Place>,
-    /// How many copies of its code have no place for it.
-    missing: u32,
-    /// Whether the compiler dropped the place in a copy, although the code is there.
-    is_dropped: bool,
-    /// Whether its line has other code, and the unit does not tell them apart.
-    is_ambiguous: bool,
-}
 
 /// How much the units that name a ghost's file describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -227,34 +181,6 @@ fn ask_units(
     }
 }
 
-impl<'g> UnitGhosts<'g> {
-    fn new(ghosts: Vec<&'g Ghost>) -> Self {
-        let mut by_line = BTreeMap::<_, Vec<usize>>::new();
-        for (index, ghost) in ghosts.iter().enumerate() {
-            by_line.entry(ghost.line).or_default().push(index);
-        }
-        Self { ghosts, by_line }
-    }
-
-    /// The index of the ghost of a file and line for which `is_it` holds; `None` if there is none. The
-    /// file is the ghost's, or else another name that may mean it.
-    fn at(
-        &self,
-        info: &DebugInfo<'_>,
-        file: &SourcePath,
-        line: u32,
-        is_it: impl Fn(&Ghost) -> bool,
-    ) -> Result<Option<usize>, Error> {
-        let Some(of_line) = self.by_line.get(&line) else { return Ok(None) };
-        info.charge(1 + of_line.len() as u64 / 8)?;
-        let candidates = || of_line.iter().filter_map(|&index| Some((index, *self.ghosts.get(index)?)));
-        let candidates = || candidates().filter(|(_, ghost)| is_it(ghost));
-        let agrees = |ghost: &Ghost| ghost.path.agreement(file) >= Some(Agreement::Tail(2));
-        let found = candidates().find(|(_, ghost)| ghost.path == *file);
-        Ok(found.or_else(|| candidates().find(|(_, ghost)| agrees(ghost))).map(|(index, _)| index))
-    }
-}
-
 /// What a unit says.
 struct Answer {
     described_as: Detail,
@@ -311,7 +237,10 @@ impl Search<'_> {
                 Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
                 certainty => certainty,
             };
-            certainty.cap(&mut probed);
+            let judged = probed.exactness.zip(probed.reason.as_ref());
+            if let Some((exactness, reason)) = judged.and_then(|(exactness, why)| certainty.judge(exactness, why)) {
+                (probed.exactness, probed.reason) = (Some(exactness), Some(reason));
+            }
             found.push((site, (surroundings, probed)));
         }
     }
@@ -325,48 +254,4 @@ fn block(
 ) -> Option<Vaddr> {
     let (address, function) = (address?, surroundings.as_ref().ok()?.instance?);
     Some(lookup.instructions?.function(function)?.block(address)?.before.last().copied().unwrap_or(address))
-}
-
-impl Certainty {
-    /// The order of certainties, the best first.
-    fn rank(self) -> u8 {
-        match self {
-            Self::Likely(_) | Self::Statement(_) => 0,
-            Self::Approximate(_) => 1,
-        }
-    }
-
-    /// Lowers a verdict that the instructions alone do not prove.
-    fn cap(self, probed: &mut ProbeFacts) {
-        let verdict = match (self, probed.exactness) {
-            (Self::Likely(reason), Some(Exactness::Exact)) => (Exactness::Likely, ExactnessReason::Likely(reason)),
-            (Self::Likely(LikelyReason::Statement), Some(Exactness::Shared)) => {
-                let reason = match probed.reason {
-                    Some(ExactnessReason::SeveralCopies { copies }) => ApproximateReason::RepeatedStatement { copies },
-                    // On another way to it the statement may be missing.
-                    _ => ApproximateReason::SeveralWays,
-                };
-                (Exactness::Approximate, ExactnessReason::Approximate(reason))
-            }
-            // Each way into the block behind a ghost passes the ghost.
-            (
-                Self::Likely(reason @ (LikelyReason::RemovableCode | LikelyReason::MissingCopies { .. })),
-                Some(Exactness::Shared),
-            ) if matches!(probed.reason, Some(ExactnessReason::SeveralPredecessors { .. })) => {
-                (Exactness::Likely, ExactnessReason::Likely(reason))
-            }
-            (Self::Approximate(ApproximateReason::NothingFollows), Some(Exactness::Shared)) => {
-                (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedExit))
-            }
-            // Other ways add hits, and copies without code lack some.
-            (Self::Likely(LikelyReason::Inlined), Some(Exactness::Shared)) => {
-                (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedInlined))
-            }
-            (Self::Approximate(reason), Some(Exactness::Exact | Exactness::Shared)) => {
-                (Exactness::Approximate, ExactnessReason::Approximate(reason))
-            }
-            _ => return,
-        };
-        (probed.exactness, probed.reason) = (Some(verdict.0), Some(verdict.1));
-    }
 }

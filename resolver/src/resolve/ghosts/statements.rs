@@ -4,23 +4,13 @@
 //! (`tests/src/bin/ghosts.rs`) say which to trust. If gcc makes straight code of a branch, the row of a
 //! ghost in the branch follows a statement that begins further left: one that had the ghost inside.
 
-use super::{Certainty, Ghost, OfUnit, Place, UnitGhosts};
+use super::certainty::{Before, Certainty, OfUnit, Place};
+use super::unit_ghosts::{Ghost, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::DebugInfo;
 use crate::dwarf::lines::Matched;
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
-
-/// The statements before the row of a ghost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Before {
-    /// Where the row is.
-    address: Vaddr,
-    /// Where the statement before it is.
-    previous: Option<Vaddr>,
-    /// Where the nearest statement before it is that begins further left.
-    outer: Option<Vaddr>,
-}
 
 /// What the line table of a unit says of ghosts: for each one, in their order.
 pub(super) fn find(info: &DebugInfo<'_>, unit: usize, asked: &UnitGhosts<'_>) -> Result<Vec<OfUnit>, Error> {

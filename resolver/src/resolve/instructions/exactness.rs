@@ -1,7 +1,7 @@
 //! What is known of a site when its exactness is judged: its control-flow graph, the records at its address
 //! and the other names of its function.
 
-use super::function::Decoded;
+use super::decoded::Decoded;
 use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
 use crate::code::{Assessment, Edge};

@@ -7,50 +7,16 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
+use super::decoded::{Cell, Decoded, Key};
 use super::function_code::FunctionCode;
 use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
-use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Flows, Function, Values};
+use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function};
 use crate::dwarf::Die;
 use crate::resolve::{Exactness, ExactnessReason};
 
-pub(super) type Cell<'c> = Arc<OnceLock<Result<Arc<Decoded<'c>>, ExactnessReason>>>;
-
 /// How many decoded functions are kept.
 const KEPT_FUNCTIONS: usize = 256;
-
-/// What says where a function's code is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Described(Die),
-    Symbol(u64),
-}
-
-pub(super) struct Decoded<'c> {
-    pub(super) function: Function<'c>,
-    pub(super) cfg: Cfg,
-    /// Why edges may exist that the graph does not have.
-    pub(super) unknown_edges: Option<ExactnessReason>,
-    /// What the instructions do with values, once that is asked for; `None` if it is not known.
-    flows: OnceLock<Option<Arc<Flows>>>,
-    /// The values of registers and memory, once they are asked for; `None` if they cannot be
-    /// followed.
-    values: OnceLock<Option<Values>>,
-}
-
-impl Decoded<'_> {
-    pub(super) fn flows(&self) -> Option<&Arc<Flows>> {
-        let read = || match self.unknown_edges {
-            Some(_) => None,
-            None => Flows::of(&self.function, &self.cfg).map(Arc::new),
-        };
-        self.flows.get_or_init(read).as_ref()
-    }
-
-    pub(super) fn values(&self) -> Option<&Values> {
-        self.values.get_or_init(|| Values::of(self.flows()?, &self.cfg)).as_ref()
-    }
-}
 
 /// Edges that the instructions do not show, each with its target, and why there may be others.
 struct HiddenEdges {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::function::Decoded;
+use super::decoded::Decoded;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
 use crate::code::{Block, CallEffect, Cfg, ExactReason, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::function::Decoded;
+use super::decoded::Decoded;
 use super::{Instructions, ProbeFacts};
 use crate::address::Vaddr;
 use crate::code::{self, Cost, Effect};
