@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, smark};
-use simple_markers_tests::tools::{self, find, run, slice};
+use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::can_watch;
 
 use super::export::{Program, bpftrace_says, gdb_says, kernel_reads, program, sorted_lines};
@@ -145,32 +145,29 @@ fn compare(path: &Path, Program { truth, .. }: &Program, may_lack_bindings: bool
     }
 }
 
-#[test]
-fn what_a_reference_refers_to_is_read_by_every_tool() {
+#[test(cases = ROWS, desk = [3])]
+fn what_a_reference_refers_to_is_read_by_every_tool((compiler, level): (&str, &str)) {
+    const ROWS: [(&str, &str); 4] = [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O2")];
+    if find(compiler).is_none() {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("references.cc");
     fs::write(&source, SOURCE).expect("a source");
-    let all: Vec<(&str, &str)> =
-        ["g++", "clang++"].into_iter().flat_map(|compiler| ["-O0", "-O2"].map(|level| (compiler, level))).collect();
-    for (number, (compiler, level)) in slice("references", &all, &[3]).into_iter().enumerate() {
-        if find(compiler).is_none() {
-            continue;
-        }
-        let path = folder.path().join(format!("references{number}"));
-        compiled(compiler, level, &[&source], &path);
-        let program = program(&path);
-        compare(&path, &program, compiler == "clang++");
-        kernel_reads(&program, &format!("references{number}"), 45);
-        if find("bpftrace").is_some() {
-            let (exported, said) = bpftrace_says(&path);
-            if let Some(said) = said {
-                assert_eq!(sorted_lines(&said, &program), program.expected(&exported), "{compiler} {level}");
-            }
-        }
-        if find("gdb").is_some() {
-            let (exported, said) = gdb_says(&path);
+    let path = folder.path().join("references");
+    compiled(compiler, level, &[&source], &path);
+    let program = program(&path);
+    compare(&path, &program, compiler == "clang++");
+    kernel_reads(&program, &format!("references{compiler}{level}").replace(['+', '-'], ""), 45);
+    if find("bpftrace").is_some() {
+        let (exported, said) = bpftrace_says(&path);
+        if let Some(said) = said {
             assert_eq!(sorted_lines(&said, &program), program.expected(&exported), "{compiler} {level}");
         }
+    }
+    if find("gdb").is_some() {
+        let (exported, said) = gdb_says(&path);
+        assert_eq!(sorted_lines(&said, &program), program.expected(&exported), "{compiler} {level}");
     }
 }
 
@@ -192,9 +189,9 @@ int main() { derived().run(); return ::total == 1; }
 "#;
 
 /// The name may be a member of the base: it is not taken for the global variable.
-#[test]
-fn a_member_of_a_base_that_is_only_declared_is_no_global_variable() {
-    if !can_watch() {
+#[test(cases = ["g++", "clang++"])]
+fn a_member_of_a_base_that_is_only_declared_is_no_global_variable(compiler: &str) {
+    if !can_watch() || find(compiler).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -203,10 +200,8 @@ fn a_member_of_a_base_that_is_only_declared_is_no_global_variable() {
     fs::write(file("derived.cc"), DERIVED).expect("a source");
     let definitions = "#include \"base.h\"\nbase::base() : total(7), other(8) {}\nvoid base::key() {}\n";
     fs::write(file("base.cc"), definitions).expect("a source");
-    for compiler in ["g++", "clang++"].into_iter().filter(|compiler| find(compiler).is_some()) {
-        let program = file("derived");
-        compiled(compiler, "-O0", &[&file("derived.cc"), &file("base.cc")], &program);
-        assert_eq!(run(&mut Command::new(&program)), "refs:derived 7 8 3\n");
-        assert_eq!(traced(&program), ["refs:derived <unreadable> <unreadable> 3"], "{compiler}");
-    }
+    let program = file("derived");
+    compiled(compiler, "-O0", &[&file("derived.cc"), &file("base.cc")], &program);
+    assert_eq!(run(&mut Command::new(&program)), "refs:derived 7 8 3\n");
+    assert_eq!(traced(&program), ["refs:derived <unreadable> <unreadable> 3"], "{compiler}");
 }
