@@ -1,4 +1,5 @@
-//! Processors are named in `resolver/src/arch/` only: a new one is a folder and a line there.
+//! Processors are named in `resolver/src/arch/` only: a new one is a folder and a line there. The
+//! system calls of the tracer have a file for what differs between them.
 
 use std::path::Path;
 
@@ -87,4 +88,11 @@ fn processors_are_named_in_their_folders() {
     let mut expected: Vec<&str> = EXCEPTIONS.iter().map(|(file, _)| *file).collect();
     expected.sort_unstable();
     assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), expected, "{found:#?}");
+}
+
+#[test]
+fn processors_are_named_in_one_file_of_the_system_calls() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tracer/src/sys");
+    let found = naming(&root);
+    assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), ["processor.rs"], "{found:#?}");
 }

@@ -1,5 +1,6 @@
 //! The clock of the records, and the counter of the processor.
 
+use super::processor;
 use crate::recorder::Counter;
 
 /// The time in ns (`CLOCK_MONOTONIC`), which is what `bpf_ktime_get_ns` returns.
@@ -32,11 +33,7 @@ pub(super) fn add_now(to: &mut Counter) {
 
 /// The counter of the processor; the clock where it has none.
 fn counter() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every such processor has the instruction.
-    return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(not(target_arch = "x86_64"))]
-    return now();
+    processor::counter().unwrap_or_else(now)
 }
 
 fn read(clock: libc::clockid_t) -> u64 {

@@ -9,6 +9,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 
 use super::engine::{Engine, Kernel, Session};
 use super::mapped;
+use super::processor::probed;
 use super::request::{Mode, Scope};
 use crate::histogram::Durations;
 use crate::plan::{Aggregate, ImageFile, Interval, Plan, PlannedImage, PlannedMarker, PlannedSite};
@@ -25,40 +26,17 @@ pub struct Floor {
 /// How often the instructions run.
 const ROUNDS: u32 = 200;
 
-#[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(
-    ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
-    "simple_markers_floor_emulated:",
-    "nop",
-    "nop",
-    "ret",
-    "simple_markers_floor_stepped:",
-    "mov eax, eax",
-    "nop",
-    "ret",
-    ".popsection",
-);
-
-#[cfg(target_arch = "x86_64")]
-unsafe extern "C" {
-    fn simple_markers_floor_emulated();
-    fn simple_markers_floor_stepped();
-}
-
 impl Floor {
     /// Measures it with an engine. `None` if it cannot be measured.
-    #[cfg(target_arch = "x86_64")]
     #[must_use]
     pub fn measure(engine: Engine, kernel: Kernel) -> Option<Self> {
         // Without BPF hits are read some time later, so one cannot tell which are of which loop.
         if engine != Engine::Bpf {
             return None;
         }
+        let [(emulated, size), (stepped, other_size)] = probed()?;
+        let places = [(emulated as usize as u64, size), (stepped as usize as u64, other_size)];
         let process = std::process::id();
-        let emulated: unsafe extern "C" fn() = simple_markers_floor_emulated;
-        let stepped: unsafe extern "C" fn() = simple_markers_floor_stepped;
-        // The first instructions have one byte and two.
-        let places = [(emulated as usize as u64, 1), (stepped as usize as u64, 2)];
         let regions = mapped::regions(process)?;
         let region =
             regions.into_iter().filter(mapped::Region::is_file).find(|it| it.addresses.contains(&places[0].0))?;
@@ -83,13 +61,6 @@ impl Floor {
         let later = both.counts.iter().zip(&first.counts).map(|(both, first)| both.saturating_sub(*first)).collect();
         let median = |durations: &Durations| durations.percentile(50);
         Some(Self { emulated: median(&first)?, stepped: median(&Durations::of_buckets(later))? })
-    }
-
-    /// Measures it with an engine. `None` if it cannot be measured.
-    #[cfg(not(target_arch = "x86_64"))]
-    #[must_use]
-    pub fn measure(_: Engine, _: Kernel) -> Option<Self> {
-        None
     }
 }
 

@@ -18,6 +18,7 @@ mod numbers;
 pub mod paths;
 mod process;
 mod processes;
+mod processor;
 mod programs;
 mod recorded;
 mod recorder;

@@ -8,6 +8,7 @@ use flate2::read::GzDecoder;
 use simple_markers_events::{Format, HZ, KernelNames, PageFormat, Source};
 
 use super::super::error::{Error, Step};
+use super::super::processor::{KernelAddresses, NOT_RANDOM};
 use super::files::Root;
 
 /// The file with the names of the events.
@@ -114,14 +115,14 @@ fn hz() -> Option<u32> {
 
 /// Where the array of pages is. `None` if the kernel chose a random address at its start.
 fn vmemmap_base() -> Option<u64> {
-    const NOT_RANDOM: &str = "ffffffff81000000 ";
-    let mut first = [0; 17];
+    let KernelAddresses { text, pages: [of_4_levels, of_5_levels] } = NOT_RANDOM?;
+    let mut first = vec![0; text.len() + 1];
     File::open("/proc/kallsyms").and_then(|mut file| file.read_exact(&mut first)).ok()?;
-    if !cfg!(target_arch = "x86_64") || first != NOT_RANDOM.as_bytes() {
+    if first.strip_suffix(b" ")? != text.as_bytes() {
         return None;
     }
-    // With 5 levels of page tables the address space is another one (Documentation/arch/x86/x86_64/mm.rst).
+    // With 5 levels of page tables the address space is another one.
     let processors = fs::read_to_string("/proc/cpuinfo").ok()?;
     let has_5_levels = processors.lines().find(|line| line.starts_with("flags"))?.split(' ').any(|flag| flag == "la57");
-    Some(if has_5_levels { 0xffd4_0000_0000_0000 } else { 0xffff_ea00_0000_0000 })
+    Some(if has_5_levels { of_5_levels } else { of_4_levels })
 }

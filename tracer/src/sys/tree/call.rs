@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 
 use crate::sys::mapped::MappedFile;
+use crate::sys::processor;
 
 /// A system call of a thread that stands still before it or behind it.
 pub(super) struct Call {
@@ -30,12 +31,6 @@ struct Info {
 const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
-#[cfg(target_arch = "x86_64")]
-const ARCH: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCH: u32 = 0xc000_00b7;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCH: u32 = 0;
 
 impl Call {
     /// `None` if the kernel does not tell, or the program is of another architecture.
@@ -43,7 +38,7 @@ impl Call {
         let mut info = Info::default();
         // SAFETY: the kernel fills at most so many bytes.
         let size = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid, size_of::<Info>(), &raw mut info) };
-        if size <= 0 || info.arch != ARCH {
+        if size <= 0 || info.arch != processor::ARCHITECTURE {
             return None;
         }
         let entered = match info.op {
@@ -60,7 +55,7 @@ impl Call {
     /// Whether a loader makes it to map libraries. That of musl is also the C library of the program.
     pub(super) fn is_of_loader(&self, code: &[Range<u64>]) -> bool {
         let is_its = code.iter().any(|range| range.contains(&self.next));
-        is_its && self.entered.is_none_or(|(number, _)| LOADING.iter().any(|known| *known as u64 == number))
+        is_its && self.entered.is_none_or(|(number, _)| processor::LOADING.iter().any(|known| *known as u64 == number))
     }
 
     /// The file that it maps executable.
@@ -79,22 +74,3 @@ impl Call {
         MappedFile::opened(pid.unsigned_abs(), path, File::open(link).ok()?).ok()
     }
 }
-
-/// The system calls by which loaders map libraries and prepare the first thread.
-#[rustfmt::skip]
-#[cfg(target_arch = "x86_64")]
-const LOADING: [libc::c_long; 27] = [
-    libc::SYS_open, libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_stat,
-    libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect,
-    libc::SYS_munmap, libc::SYS_brk, libc::SYS_access, libc::SYS_arch_prctl, libc::SYS_set_tid_address,
-    libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_readlink, libc::SYS_uname,
-    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_writev, libc::SYS_getcwd, libc::SYS_readlinkat,
-];
-#[rustfmt::skip]
-#[cfg(not(target_arch = "x86_64"))]
-const LOADING: [libc::c_long; 21] = [
-    libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_fstat, libc::SYS_statx,
-    libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_munmap, libc::SYS_brk, libc::SYS_faccessat,
-    libc::SYS_set_tid_address, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_uname,
-    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_getcwd, libc::SYS_readlinkat,
-];

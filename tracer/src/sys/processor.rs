@@ -1,0 +1,92 @@
+//! What differs between the processors that programs are watched on: the counter, numbers of the
+//! kernel, and two functions of a few instructions.
+
+/// The counter of the processor; `None` where it has none that programs may read.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn counter() -> Option<u64> {
+    // SAFETY: every such processor has the instruction.
+    Some(unsafe { core::arch::x86_64::_rdtsc() })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn counter() -> Option<u64> {
+    None
+}
+
+/// The architecture of a system call (`AUDIT_ARCH_..`); 0 if it is not known.
+pub(super) const ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") {
+    0xc000_003e
+} else if cfg!(target_arch = "aarch64") {
+    0xc000_00b7
+} else {
+    0
+};
+
+/// The system calls by which loaders map libraries and prepare the first thread.
+#[rustfmt::skip]
+#[cfg(target_arch = "x86_64")]
+pub(super) const LOADING: [libc::c_long; 27] = [
+    libc::SYS_open, libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_stat,
+    libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect,
+    libc::SYS_munmap, libc::SYS_brk, libc::SYS_access, libc::SYS_arch_prctl, libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_readlink, libc::SYS_uname,
+    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_writev, libc::SYS_getcwd, libc::SYS_readlinkat,
+];
+#[rustfmt::skip]
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const LOADING: [libc::c_long; 21] = [
+    libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_fstat, libc::SYS_statx,
+    libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_munmap, libc::SYS_brk, libc::SYS_faccessat,
+    libc::SYS_set_tid_address, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_uname,
+    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_getcwd, libc::SYS_readlinkat,
+];
+
+/// The addresses of a kernel that chose no random ones (`Documentation/arch/x86/x86_64/mm.rst`). `None`
+/// if they are not known.
+pub(super) const NOT_RANDOM: Option<KernelAddresses> = if cfg!(target_arch = "x86_64") {
+    Some(KernelAddresses { text: "ffffffff81000000", pages: [0xffff_ea00_0000_0000, 0xffd4_0000_0000_0000] })
+} else {
+    None
+};
+
+/// Addresses of a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct KernelAddresses {
+    /// Where its code starts, as `/proc/kallsyms` writes it.
+    pub(super) text: &'static str,
+    /// Where the array of pages starts, with 4 and with 5 levels of page tables.
+    pub(super) pages: [u64; 2],
+}
+
+/// Two functions of two instructions, which change no register but `eax`, and the size of the first
+/// instruction in bytes. The kernel emulates this instruction of the one function, and steps that of
+/// the other. `None` if there are none.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
+    Some([(simple_markers_floor_emulated, 1), (simple_markers_floor_stepped, 2)])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
+    "simple_markers_floor_emulated:",
+    "nop",
+    "nop",
+    "ret",
+    "simple_markers_floor_stepped:",
+    "mov eax, eax",
+    "nop",
+    "ret",
+    ".popsection",
+);
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    fn simple_markers_floor_emulated();
+    fn simple_markers_floor_stepped();
+}
