@@ -28,13 +28,13 @@ const MOST: (usize, usize) = (1 << 17, 16);
 const ROUNDS: usize = 8;
 
 /// What is known while the tables of a function are looked for.
-struct Search<'a, 'f> {
+struct TableSearch<'a, 'f> {
     function: &'a Function<'f>,
     cfg: &'a Cfg,
     definitions: &'a mut ReachingDefinitions,
 }
 
-impl JumpTableSearch for Search<'_, '_> {
+impl JumpTableSearch for TableSearch<'_, '_> {
     fn code(&self, index: usize) -> Option<(u64, &[u8])> {
         let at = self.cfg.instructions.get(index)?.at;
         Some((at, self.function.code_at(at)))
@@ -137,7 +137,7 @@ impl<'f> Settling<'f> {
         self.definitions.update(cfg, |jump| matches!(targets.get(&jump), Some(Some(_))));
         self.tables.clear();
         for &jump in jumps {
-            let mut search = Search { function: self.function, cfg, definitions: &mut self.definitions };
+            let mut search = TableSearch { function: self.function, cfg, definitions: &mut self.definitions };
             let tables = cfg.set.jump_tables(&mut search, jump);
             self.starts.extend(tables.iter().flatten().map(|table| table.at));
             self.tables.insert(jump, tables);

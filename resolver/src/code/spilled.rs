@@ -11,7 +11,7 @@ use crate::address::Vaddr;
 
 /// What an instruction does to the slots.
 #[derive(Default)]
-struct Effect {
+struct SlotEffect {
     /// The slots that get the value of the entry.
     fills: Vec<Symbolic>,
     /// The bytes of the frame that get another value.
@@ -20,8 +20,8 @@ struct Effect {
 }
 
 /// The frame of a function, seen from one register of its entry.
-struct Frame {
-    effects: HashMap<usize, Effect>,
+struct FrameSlots {
+    effects: HashMap<usize, SlotEffect>,
     /// The addresses that a callee may have.
     taken: HashSet<Symbolic>,
 }
@@ -44,13 +44,13 @@ impl Values {
         slots.into_iter().find_map(|slot| self.overwritten(cfg, site, &frame, (slot, size)))
     }
 
-    fn frame(&self, cfg: &Cfg, entered: Gpr, size: u64) -> Frame {
+    fn frame(&self, cfg: &Cfg, entered: Gpr, size: u64) -> FrameSlots {
         let sp = self.convention.stack_pointer;
-        let mut frame = Frame { effects: HashMap::new(), taken: HashSet::new() };
+        let mut frame = FrameSlots { effects: HashMap::new(), taken: HashSet::new() };
         self.any(cfg, |index, before: &State, after: &State| {
             let Some(flow) = self.flows.get(index) else { return false };
             let mut effect =
-                Effect { is_call: cfg.is(index, |it| it.successors == Successors::Call), ..Effect::default() };
+                SlotEffect { is_call: cfg.is(index, |it| it.successors == Successors::Call), ..SlotEffect::default() };
             // A push keeps a register over a call.
             let is_push = flow.writes.iter().any(|(register, _)| *register == sp);
             for access in flow.accesses.iter().filter(|access| access.writes && !access.is_indexed) {
@@ -76,7 +76,7 @@ impl Values {
     }
 
     /// The instruction that gives a slot another value on a way to the site.
-    fn overwritten(&self, cfg: &Cfg, site: usize, frame: &Frame, (slot, size): (Symbolic, u64)) -> Option<Vaddr> {
+    fn overwritten(&self, cfg: &Cfg, site: usize, frame: &FrameSlots, (slot, size): (Symbolic, u64)) -> Option<Vaddr> {
         let size = i64::try_from(size).ok()?;
         let is_taken = frame.taken.contains(&slot);
         let overlaps = |(address, bytes): &(Symbolic, u32)| {

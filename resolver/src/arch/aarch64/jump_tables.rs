@@ -9,7 +9,7 @@ use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, 
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {
-    let mut shapes = Shapes { search };
+    let mut shapes = Aarch64Tables { search };
     let (_, jump) = shapes.word(index)?;
     // br
     if jump & 0xffff_fc1f != 0xd61f_0000 {
@@ -22,14 +22,14 @@ pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<V
     Some(tables)
 }
 
-struct Shapes<'a> {
+struct Aarch64Tables<'a> {
     search: &'a mut dyn JumpTableSearch,
 }
 
 /// The holder is the number of a register.
-type Walk = jump_table::Walk<u32>;
+type NumberWalk = jump_table::Walk<u32>;
 
-impl Shapes<'_> {
+impl Aarch64Tables<'_> {
     /// An instruction, and its address.
     fn word(&self, index: usize) -> Option<(u64, u32)> {
         let (at, code) = self.search.code(index)?;
@@ -113,7 +113,7 @@ impl Shapes<'_> {
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut Walk, index: usize, after: usize) -> Step {
+    fn step(&self, walk: &mut NumberWalk, index: usize, after: usize) -> Step {
         let Some((_, word)) = self.word(index) else { return Step::GiveUp };
         // b.cond
         if word & 0xff00_0010 == 0x5400_0000 {
@@ -136,7 +136,7 @@ impl Shapes<'_> {
     }
 }
 
-impl Walk {
+impl NumberWalk {
     /// Takes account of the condition of a branch between the check and the table.
     fn pass_branch(&mut self, word: u32, is_taken: bool) {
         self.beyond = match (word & 15, is_taken) {

@@ -9,7 +9,7 @@ use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, 
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {
-    let mut shapes = Shapes { search };
+    let mut shapes = Riscv64Tables { search };
     let (_, jump) = shapes.word(index)?;
     if jump.opcode() != JALR || jump.immediate() != 0 {
         return None;
@@ -21,18 +21,18 @@ pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<V
     Some(tables)
 }
 
-struct Shapes<'a> {
+struct Riscv64Tables<'a> {
     search: &'a mut dyn JumpTableSearch,
 }
 
 /// What holds the index, and the comparison on the way to the table.
-struct Holder {
+struct IndexRegister {
     register: u32,
-    compared: Option<Compared>,
+    compared: Option<BoundCheck>,
 }
 
 /// A comparison of a register with a constant.
-struct Compared {
+struct BoundCheck {
     register: u32,
     /// The constant, or the register that holds it.
     with: Result<u64, u32>,
@@ -40,9 +40,9 @@ struct Compared {
     beyond: u64,
 }
 
-type Walk = jump_table::Walk<Holder>;
+type RegisterWalk = jump_table::Walk<IndexRegister>;
 
-impl Shapes<'_> {
+impl Riscv64Tables<'_> {
     /// An instruction, and its address.
     fn word(&self, index: usize) -> Option<(u64, Word)> {
         let (at, code) = self.search.code(index)?;
@@ -140,12 +140,12 @@ impl Shapes<'_> {
 
     /// How many values an index register may have at the instruction at `index`.
     fn bound(&self, index: usize, register: u32) -> Entries {
-        let holder = Holder { register, compared: None };
+        let holder = IndexRegister { register, compared: None };
         jump_table::bound(self.search, index, holder, |walk, before, after| self.step(walk, before, after))
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut Walk, index: usize, after: usize) -> Step {
+    fn step(&self, walk: &mut RegisterWalk, index: usize, after: usize) -> Step {
         let Some((_, word)) = self.word(index) else { return Step::GiveUp };
         if word.opcode() == BRANCH {
             walk.holder.pass_branch(word, self.search.is_taken(index, after));
@@ -174,7 +174,7 @@ impl Shapes<'_> {
             }
         }
         match &walk.holder.compared {
-            Some(Compared { register, with: Ok(number), beyond }) if *register == walk.holder.register => {
+            Some(BoundCheck { register, with: Ok(number), beyond }) if *register == walk.holder.register => {
                 number.checked_add(*beyond).map_or(Step::GiveUp, Step::Found)
             }
             _ => Step::Continue,
@@ -182,7 +182,7 @@ impl Shapes<'_> {
     }
 }
 
-impl Holder {
+impl IndexRegister {
     /// Takes account of a branch between the check and the table.
     fn pass_branch(&mut self, word: Word, is_taken: bool) {
         let (register, with, beyond) = match (word.funct3(), is_taken) {
@@ -194,7 +194,7 @@ impl Holder {
             (7, true) => (word.rs2(), word.rs1(), 1),
             _ => return,
         };
-        self.compared = Some(Compared { register, with: Err(with), beyond });
+        self.compared = Some(BoundCheck { register, with: Err(with), beyond });
     }
 }
 

@@ -15,7 +15,7 @@ use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, 
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {
-    let mut shapes = Shapes { search, bitness };
+    let mut shapes = X86Tables { search, bitness };
     let jump = shapes.decode(index)?;
     match jump.op0_kind() {
         OpKind::Memory => shapes.absolute(index, &jump),
@@ -36,23 +36,23 @@ pub(super) fn may_be_tail_call(bitness: u32, at: u64, code: &[u8]) -> bool {
     decode(bitness, at, code).is_some_and(|it| it.op0_kind() == OpKind::Register || it.memory_index() == Register::None)
 }
 
-struct Shapes<'a> {
+struct X86Tables<'a> {
     search: &'a mut dyn JumpTableSearch,
     bitness: u32,
 }
 
 /// What holds the index of a table, on the way back from the table to the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holder {
+enum IndexPlace {
     /// A full register.
     Register(Register),
     /// A variable in memory, where gcc -O0 keeps the index.
     Memory { base: Register, displacement: u64 },
 }
 
-type Walk = jump_table::Walk<Holder>;
+type PlaceWalk = jump_table::Walk<IndexPlace>;
 
-impl Shapes<'_> {
+impl X86Tables<'_> {
     fn decode(&self, index: usize) -> Option<Iced> {
         let (at, code) = self.search.code(index)?;
         decode(self.bitness, at, code)
@@ -190,12 +190,12 @@ impl Shapes<'_> {
 
     /// How many values an index register may have at the instruction at `index`.
     fn bound(&self, index: usize, register: Register) -> Entries {
-        let holder = Holder::Register(register.full_register());
+        let holder = IndexPlace::Register(register.full_register());
         jump_table::bound(self.search, index, holder, |walk, before, after| self.step(walk, before, after))
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut Walk, index: usize, after: usize) -> Step {
+    fn step(&self, walk: &mut PlaceWalk, index: usize, after: usize) -> Step {
         let Some(it) = &self.decode(index) else { return Step::GiveUp };
         if it.is_jcc_short_or_near() {
             walk.pass_branch(it, self.search.is_taken(index, after));
@@ -210,11 +210,11 @@ impl Shapes<'_> {
             walk.beyond = None;
         }
         match walk.holder {
-            Holder::Register(register) if self.search.may_write(index, bit(register)) => walk.follow(it),
-            Holder::Register(_) => Step::Continue,
+            IndexPlace::Register(register) if self.search.may_write(index, bit(register)) => walk.follow(it),
+            IndexPlace::Register(_) => Step::Continue,
             // A store to the variable; a call, whose callee may store through a pointer to it;
             // another base.
-            Holder::Memory { base, .. } => {
+            IndexPlace::Memory { base, .. } => {
                 let is_written = it.op0_kind() == OpKind::Memory && walk.is_held_by(it, 0)
                     || self.search.is_call(index)
                     || self.search.may_write(index, bit(base));
@@ -224,12 +224,12 @@ impl Shapes<'_> {
     }
 }
 
-impl Walk {
+impl PlaceWalk {
     /// Whether the first (0) or another operand of an instruction is what holds the index.
     fn is_held_by(&self, it: &Iced, operand: u32) -> bool {
         match (it.op_kind(operand), self.holder) {
-            (OpKind::Register, Holder::Register(register)) => it.op_register(operand).full_register() == register,
-            (OpKind::Memory, Holder::Memory { base, displacement }) => {
+            (OpKind::Register, IndexPlace::Register(register)) => it.op_register(operand).full_register() == register,
+            (OpKind::Memory, IndexPlace::Memory { base, displacement }) => {
                 it.memory_index() == Register::None
                     && it.memory_base() == base
                     && it.memory_displacement64() == displacement
@@ -253,8 +253,8 @@ impl Walk {
             return None;
         }
         let size = match self.holder {
-            Holder::Register(_) => it.op0_register().size(),
-            Holder::Memory { .. } => it.memory_size().size(),
+            IndexPlace::Register(_) => it.op0_register().size(),
+            IndexPlace::Memory { .. } => it.memory_size().size(),
         };
         let last = it.try_immediate(1).ok()?;
         Some(if size < 8 { last & (1u64 << (size * 8)).wrapping_sub(1) } else { last })
@@ -273,9 +273,9 @@ impl Walk {
                     self.limit = 1u64 << (8 * size);
                 }
                 self.holder = match from {
-                    OpKind::Register => Holder::Register(it.op1_register().full_register()),
+                    OpKind::Register => IndexPlace::Register(it.op1_register().full_register()),
                     OpKind::Memory if it.memory_index() == Register::None => {
-                        Holder::Memory { base: it.memory_base(), displacement: it.memory_displacement64() }
+                        IndexPlace::Memory { base: it.memory_base(), displacement: it.memory_displacement64() }
                     }
                     _ => return Step::GiveUp,
                 };

@@ -34,7 +34,7 @@ const NOPS: [&[u8]; 6] = [
 ];
 
 /// The parts of an instruction, as the kernel splits it.
-struct Encoding<'a> {
+struct InstructionEncoding<'a> {
     prefixes: &'a [u8],
     rex: Option<u8>,
     /// Whether the prefix is VEX or EVEX.
@@ -52,7 +52,7 @@ pub(super) fn probe(bitness: u32, pc: u64, bytes: &[u8]) -> Probe {
     Probe { instruction: Some(decode::text(&iced)), effect: effect(bitness, code) }
 }
 
-fn encoding(bitness: u32, code: &[u8]) -> Option<Encoding<'_>> {
+fn encoding(bitness: u32, code: &[u8]) -> Option<InstructionEncoding<'_>> {
     let is_prefix =
         |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0x66 | 0x67 | 0xf0 | 0xf2 | 0xf3);
     let count = code.iter().take_while(|byte| is_prefix(byte)).count();
@@ -73,13 +73,13 @@ fn encoding(bitness: u32, code: &[u8]) -> Option<Encoding<'_>> {
     };
     rest = rest.get(vector..)?;
     let (&opcode, rest) = rest.split_first()?;
-    Some(Encoding { prefixes, rex, is_vector: vector != 0, opcode, rest })
+    Some(InstructionEncoding { prefixes, rex, is_vector: vector != 0, opcode, rest })
 }
 
 fn effect(bitness: u32, code: &[u8]) -> Effect {
     const EMULATED: Effect = Effect::Fires(Cost::Emulated);
     const STEPPED: Effect = Effect::Fires(Cost::Stepped);
-    let Some(Encoding { prefixes, rex, is_vector, opcode, rest }) = encoding(bitness, code) else {
+    let Some(InstructionEncoding { prefixes, rex, is_vector, opcode, rest }) = encoding(bitness, code) else {
         return Effect::Unknown;
     };
     let modrm = if opcode == 0x0f && !is_vector { rest.get(1) } else { rest.first() };
