@@ -12,7 +12,7 @@ use gimli::{
 };
 
 use super::described::Described;
-use super::expression::{EvaluationContext, Evaluator, Refusal};
+use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::frame::{Frame, Frames};
 use super::locations::Locations;
 use super::sections::Reader;
@@ -23,7 +23,7 @@ use crate::location::{Expr, Node, Register, Source, ValueType};
 use crate::ranges::RangeMap;
 
 /// The row of the call frame table for an address.
-struct Row<'s> {
+struct FrameRow<'s> {
     cfa: Cfa<'s>,
     /// The rule of the requested register.
     rule: RegisterRule<usize>,
@@ -36,14 +36,14 @@ enum Cfa<'s> {
 
 impl<'s> Locations<'s> {
     /// The canonical frame address (`DW_OP_call_frame_cfa`).
-    pub(super) fn cfa(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
+    pub(super) fn cfa(&self, frame: &Frame, depth: u8) -> Result<Expr, ExpressionRefusal> {
         let Some(row) = self.row(frame.pc, None)? else {
             return Err(Unsupported::NoCallFrame { pc: frame.pc }.into());
         };
         match row.cfa {
             Cfa::Register(register, offset) => {
                 let register = Expr::new(Node::Register(register, ValueType::Generic));
-                register.and_then(|register| register.plus(offset)).ok_or_else(Refusal::too_large)
+                register.and_then(|register| register.plus(offset)).ok_or_else(ExpressionRefusal::too_large)
             }
             Cfa::Expression(expression, encoding) => {
                 let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
@@ -57,7 +57,12 @@ impl<'s> Locations<'s> {
     ///
     /// A register without a rule proves nothing. With `preserve_none`, gcc and clang pass arguments
     /// in registers that are otherwise callee-saved.
-    pub(super) fn saved(&self, frame: &Frame, register: Register, depth: u8) -> Result<Option<Expr>, Refusal> {
+    pub(super) fn saved(
+        &self,
+        frame: &Frame,
+        register: Register,
+        depth: u8,
+    ) -> Result<Option<Expr>, ExpressionRefusal> {
         if !register.is_callee_saved(self.units.processor()) {
             return Ok(None);
         }
@@ -69,12 +74,12 @@ impl<'s> Locations<'s> {
             }),
             _ => return Ok(None),
         };
-        expr.map(Some).ok_or_else(Refusal::too_large)
+        expr.map(Some).ok_or_else(ExpressionRefusal::too_large)
     }
 
     /// The address that `DW_OP_fbreg` adds its offset to.
-    pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
-        let unsupported = |problem| Refusal::Unsupported(Unsupported::FrameBase(problem));
+    pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, ExpressionRefusal> {
+        let unsupported = |problem| ExpressionRefusal::Unsupported(Unsupported::FrameBase(problem));
         let function = frame.function.ok_or_else(|| unsupported(FrameBaseProblem::NoFunction))?;
         let base = self.units.attribute(function, dw::DW_AT_frame_base)?;
         let (from, value) = base.ok_or_else(|| unsupported(FrameBaseProblem::NoAttribute))?;
@@ -83,22 +88,22 @@ impl<'s> Locations<'s> {
             Described::At { location, .. } => match location.source() {
                 // Clang's `DW_OP_reg6`: the frame base is the content of the register.
                 Some(Source::Register(register)) => {
-                    Expr::new(Node::Register(*register, ValueType::Generic)).ok_or_else(Refusal::too_large)
+                    Expr::new(Node::Register(*register, ValueType::Generic)).ok_or_else(ExpressionRefusal::too_large)
                 }
                 Some(Source::Memory(expr) | Source::Value(expr)) if expr.value_type() == ValueType::Generic => {
                     Ok(expr.clone())
                 }
                 _ => Err(unsupported(FrameBaseProblem::Pieces)),
             },
-            Described::Entry { value } => Err(Refusal::Entry(value)),
-            Described::Unsupported { why } => Err(Refusal::Unsupported(why)),
+            Described::Entry { value } => Err(ExpressionRefusal::Entry(value)),
+            Described::Unsupported { why } => Err(ExpressionRefusal::Unsupported(why)),
             Described::Lost { .. } | Described::Never | Described::Dropped => {
                 Err(unsupported(FrameBaseProblem::NotHere))
             }
         }
     }
 
-    fn row(&self, pc: Vaddr, register: Option<Register>) -> Result<Option<Row<'s>>, Refusal> {
+    fn row(&self, pc: Vaddr, register: Option<Register>) -> Result<Option<FrameRow<'s>>, ExpressionRefusal> {
         let (debug_frame, eh_frame) = self.frame_sections();
         let frames = self.call_frames();
         if let Some(offset) = frames.debug_frame.get(pc.0) {
@@ -140,12 +145,14 @@ impl<'s> Locations<'s> {
         offset: usize,
         pc: Vaddr,
         register: Option<Register>,
-    ) -> Result<Option<Row<'s>>, Refusal>
+    ) -> Result<Option<FrameRow<'s>>, ExpressionRefusal>
     where
         S: UnwindSection<Reader<'s>>,
         S::Offset: UnwindOffset<usize>,
     {
-        let bad = |error: gimli::Error| Refusal::Unsupported(Unsupported::CallFrame { pc, parser: error.to_string() });
+        let bad = |error: gimli::Error| {
+            ExpressionRefusal::Unsupported(Unsupported::CallFrame { pc, parser: error.to_string() })
+        };
         let bases = self.units.sections.bases();
         let fde = section.fde_from_offset(&bases, offset.into(), S::cie_from_offset).map_err(bad)?;
         let instructions = (fde.entry_len() as u64).saturating_add(fde.cie().entry_len() as u64);
@@ -163,7 +170,7 @@ impl<'s> Locations<'s> {
             }
         };
         let rule = register.map_or(RegisterRule::Undefined, |register| row.register(gimli::Register(register.0)));
-        Ok(Some(Row { cfa, rule }))
+        Ok(Some(FrameRow { cfa, rule }))
     }
 }
 

@@ -9,7 +9,7 @@ use gimli::{Abbreviation, AttributeValue, EntriesRaw, constants as dw};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::entries::is_dropped;
-use super::entry_walk::{EntryWalk, Step};
+use super::entry_walk::{EntryWalk, WalkStep};
 use super::scopes::Scopes;
 use super::sections::Reader;
 use super::tables;
@@ -65,7 +65,7 @@ impl<'s> Scopes<'s> {
         };
         // This runs once, in addition to the work for the sites, so it gets work of its own.
         self.units.allow(walk.unit.header.length_including_self() as u64);
-        while let Ok(Some(Step { die, abbreviation, .. })) = walk.next() {
+        while let Ok(Some(WalkStep { die, abbreviation, .. })) = walk.next() {
             let Ok(is_meant) = self.is_meant(index, walk.unit, &mut walk.entries, abbreviation, wanted) else { break };
             if is_meant {
                 match self.definition(die, wanted) {

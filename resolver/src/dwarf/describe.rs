@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::members::{Place, RawMember};
+use super::members::{MemberBits, RawMember};
 use super::types::Types;
 use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
 use super::unit::{Die, is_c};
@@ -321,7 +321,7 @@ impl Describer<'_, '_> {
     }
 
     fn member(&mut self, raw: &RawMember, depth: u32, nesting: u32) -> Result<Member, PlaceProblem> {
-        let Place { bit_offset, bit_size } = raw.place?;
+        let MemberBits { bit_offset, bit_size } = raw.place?;
         let of = self.inner(raw.of, depth, nesting);
         Ok(Member { name: raw.name.as_str().into(), bit_offset, bit_size, of })
     }

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use gimli::Expression;
 
-use super::expression::{Evaluator, Refusal};
+use super::expression::{Evaluator, ExpressionRefusal};
 use super::frame::Moment;
-use super::location_list::{Entry, Listed, is_tombstone};
+use super::location_list::{ListEntry, Listed, is_tombstone};
 use super::sections::Reader;
 use super::unit::{Die, Value};
 use super::unsupported::{EntryValue, Unsupported};
@@ -68,7 +68,7 @@ impl<'s> Evaluator<'_, 's> {
     ///
     /// If entries overlap, the value is in each of them (DWARF 5, 2.6.2). The first one that can be
     /// read counts.
-    pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
+    pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, ExpressionRefusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
         let (entries, moment) = match (self.info.location_attribute(from, value)?, self.context.moment()) {
             (Listed::Single(expression), _) => {
@@ -108,9 +108,9 @@ impl<'s> Evaluator<'_, 's> {
                 Ok(Some(Described::Unsupported { why: Unsupported::AddressOrValue }))
             }
             Ok(location) => Ok(location.map(|location| Described::At { location, range, change: None })),
-            Err(Refusal::Entry(value)) => Ok(Some(Described::Entry { value })),
-            Err(Refusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
-            Err(Refusal::Broken(error)) => Err(error),
+            Err(ExpressionRefusal::Entry(value)) => Ok(Some(Described::Entry { value })),
+            Err(ExpressionRefusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
+            Err(ExpressionRefusal::Broken(error)) => Err(error),
         }
     }
 
@@ -146,10 +146,14 @@ impl<'s> Evaluator<'_, 's> {
 
     /// The addresses where a location attribute of `from` gives something that can be read. A
     /// single expression covers all addresses.
-    pub(super) fn attribute_ranges(&self, from: Die, value: &Value<'s>) -> Result<Vec<Range<Vaddr>>, Refusal> {
+    pub(super) fn attribute_ranges(
+        &self,
+        from: Die,
+        value: &Value<'s>,
+    ) -> Result<Vec<Range<Vaddr>>, ExpressionRefusal> {
         let everywhere = Vaddr(0)..Vaddr(u64::MAX);
         let entries = match self.info.location_attribute(from, value)? {
-            Listed::Single(expression) => vec![Entry { range: None, views: None, expression }],
+            Listed::Single(expression) => vec![ListEntry { range: None, views: None, expression }],
             Listed::List(entries) => entries,
         };
         let mut ranges = Vec::new();
@@ -160,8 +164,8 @@ impl<'s> Evaluator<'_, 's> {
                     Some(range) if range.start >= range.end => {}
                     range => ranges.push(range.unwrap_or_else(|| everywhere.clone())),
                 },
-                Ok(None) | Err(Refusal::Entry(_) | Refusal::Unsupported(_)) => {}
-                Err(refusal @ Refusal::Broken(_)) => return Err(refusal),
+                Ok(None) | Err(ExpressionRefusal::Entry(_) | ExpressionRefusal::Unsupported(_)) => {}
+                Err(refusal @ ExpressionRefusal::Broken(_)) => return Err(refusal),
             }
         }
         Ok(joined(ranges))
@@ -170,7 +174,7 @@ impl<'s> Evaluator<'_, 's> {
 
 /// How a list changes at the address of a moment, if nothing says whether the entry `now` began
 /// before the moment.
-fn change(entries: &[Entry<'_>], now: &Entry<'_>, (pc, moment): (Vaddr, Moment)) -> Option<Change> {
+fn change(entries: &[ListEntry<'_>], now: &ListEntry<'_>, (pc, moment): (Vaddr, Moment)) -> Option<Change> {
     let begins = now.range.as_ref().is_some_and(|range| range.start == pc);
     let is_decided = match moment {
         Moment::First => true,
@@ -180,7 +184,7 @@ fn change(entries: &[Entry<'_>], now: &Entry<'_>, (pc, moment): (Vaddr, Moment))
     if !begins || is_decided {
         return None;
     }
-    let ends = |entry: &Entry<'_>| entry.range.as_ref().is_some_and(|range| range.start < pc && range.end == pc);
+    let ends = |entry: &ListEntry<'_>| entry.range.as_ref().is_some_and(|range| range.start < pc && range.end == pc);
     Some(if entries.iter().any(ends) { Change::Replaced } else { Change::Begins })
 }
 

@@ -6,7 +6,7 @@
 
 use gimli::{Encoding, Expression};
 
-use super::expression::{EvaluationContext, Evaluator, Refusal};
+use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::sections::Reader;
 use super::unsupported::EntryValue;
 use crate::location::{Expr, Node, ValueType};
@@ -18,7 +18,7 @@ impl<'s> Evaluator<'_, 's> {
         unit: Option<usize>,
         encoding: Encoding,
         expression: Expression<Reader<'s>>,
-    ) -> Result<Expr, Refusal> {
+    ) -> Result<Expr, ExpressionRefusal> {
         let value = self.value(unit, encoding, expression)?;
         let info = self.info;
         if let EvaluationContext::Frame(frame) | EvaluationContext::FrameBase(frame) = self.context {
@@ -31,6 +31,6 @@ impl<'s> Evaluator<'_, 's> {
                 }
             }
         }
-        Err(Refusal::Entry(EntryValue::Expression(value)))
+        Err(ExpressionRefusal::Entry(EntryValue::Expression(value)))
     }
 }

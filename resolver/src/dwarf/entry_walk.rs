@@ -24,7 +24,7 @@ pub(super) struct EntryWalk<'a, 's> {
 }
 
 /// An entry whose attributes are not read yet.
-pub(super) struct Step<'a> {
+pub(super) struct WalkStep<'a> {
     pub(super) die: Die,
     /// The depth; 0 for the first entry of the unit.
     pub(super) depth: isize,
@@ -39,13 +39,13 @@ impl<'a, 's> EntryWalk<'a, 's> {
     }
 
     /// The next entry; `None` at the end of the unit.
-    pub(super) fn next(&mut self) -> Result<Option<Step<'a>>, Error> {
+    pub(super) fn next(&mut self) -> Result<Option<WalkStep<'a>>, Error> {
         while !self.entries.is_empty() {
             self.charge(1)?;
             let die = Die { unit: self.index, offset: self.entries.next_offset().0 };
             let depth = self.start_depth.saturating_add(self.entries.next_depth());
             if let Some(abbreviation) = self.entries.read_abbreviation().map_err(|error| self.error(error))? {
-                return Ok(Some(Step { die, depth, abbreviation }));
+                return Ok(Some(WalkStep { die, depth, abbreviation }));
             }
         }
         Ok(None)

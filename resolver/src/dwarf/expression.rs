@@ -10,7 +10,7 @@ use gimli::{Encoding, Expression};
 use super::sections::Reader;
 use super::unit::Die;
 use crate::location::{Expr, Location};
-pub(super) use evaluator::{EvaluationContext, Evaluator, Refusal};
+pub(super) use evaluator::{EvaluationContext, Evaluator, ExpressionRefusal};
 use stack_machine::StackMachine;
 
 mod evaluator;
@@ -21,7 +21,11 @@ mod tests;
 impl<'s> Evaluator<'_, 's> {
     /// The location that an expression of `from` describes; `None` if the expression says that
     /// there is no location.
-    pub(super) fn location(&self, from: Die, expression: Expression<Reader<'s>>) -> Result<Option<Location>, Refusal> {
+    pub(super) fn location(
+        &self,
+        from: Die,
+        expression: Expression<Reader<'s>>,
+    ) -> Result<Option<Location>, ExpressionRefusal> {
         let encoding = self.info.units.unit(from.unit)?.encoding();
         let mut machine = StackMachine::new(self);
         machine.operations(Some(from.unit), encoding, expression.0, self.depth)?;
@@ -34,7 +38,7 @@ impl<'s> Evaluator<'_, 's> {
         unit: Option<usize>,
         encoding: Encoding,
         expression: Expression<Reader<'s>>,
-    ) -> Result<Expr, Refusal> {
+    ) -> Result<Expr, ExpressionRefusal> {
         let mut machine = StackMachine::new(self);
         machine.operations(unit, encoding, expression.0, self.depth)?;
         machine.value()

@@ -22,7 +22,7 @@ use crate::text;
 mod unit_functions;
 mod unit_pass;
 
-pub(super) use unit_functions::{Declared, Functions, Kind, Node, Variable};
+pub(super) use unit_functions::{Declared, Functions, Kind, ScopeNode, Variable};
 use unit_functions::{Inside, OfFile, slice};
 
 /// The functions of all units. A unit is indexed when it is first asked for.

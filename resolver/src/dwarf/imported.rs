@@ -24,7 +24,7 @@ pub(super) enum Import {
 
 /// The entries of variables, functions and enumerators that a scope calls by a name.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct NamedEntries {
     pub(super) entries: Vec<Die>,
     /// Those that may be declared only after the marker: g++ gives the using-declarations of a function
     /// the line of its end.
@@ -70,8 +70,8 @@ impl Scopes<'_> {
         node: usize,
         name: &[u8],
         until: Option<(&SourcePath, u32)>,
-    ) -> Result<Named, Error> {
-        let mut named = Named::default();
+    ) -> Result<NamedEntries, Error> {
+        let mut named = NamedEntries::default();
         for (die, import) in self.imports(unit, node)? {
             let Import::Declaration(of) = import else { continue };
             let found = match self.units.tag(of)? {

@@ -7,7 +7,7 @@ use gimli::constants as dw;
 
 use super::debug_info::DebugInfo;
 use super::entries::is_dropped;
-use super::entry_walk::{EntryWalk, Step};
+use super::entry_walk::{EntryWalk, WalkStep};
 use super::files::SourcePath;
 use super::lines::Rows;
 use super::tables;
@@ -27,7 +27,7 @@ pub(crate) struct Label {
 
 /// The entries of one label.
 #[derive(Debug, Default)]
-struct Entries {
+struct LabelEntries {
     /// The abstract function that it is in; `None` if there is none.
     function: Option<Die>,
     copies: Vec<LabelCopy>,
@@ -73,12 +73,12 @@ impl DebugInfo<'_> {
     ///
     /// The unit is malformed.
     pub(crate) fn labels(&self, unit: usize, prefix: &[u8]) -> Result<Vec<Label>, Error> {
-        let mut by_origin: BTreeMap<Die, Entries> = BTreeMap::new();
+        let mut by_origin: BTreeMap<Die, LabelEntries> = BTreeMap::new();
         // The functions around the current entry, outermost first, with their depths, and whether
         // they are inlined.
         let mut around: Vec<(isize, Die, bool)> = Vec::new();
         let mut walk = EntryWalk::start(&self.units, unit)?;
-        while let Some(Step { die, depth, abbreviation }) = walk.next()? {
+        while let Some(WalkStep { die, depth, abbreviation }) = walk.next()? {
             let skipped = walk.entries.skip_attributes(abbreviation.attributes());
             skipped.map_err(|error| walk.error(error))?;
             while around.last().is_some_and(|(last, ..)| *last >= depth) {
@@ -104,7 +104,7 @@ impl DebugInfo<'_> {
         }
         walk.finish()?;
         let mut labels = Vec::new();
-        for (origin, Entries { function, copies }) in by_origin {
+        for (origin, LabelEntries { function, copies }) in by_origin {
             let Some(declared) = self.lines.declared(origin)? else { continue };
             let missing = match function {
                 Some(function) => self.instances_without_label(unit, function, &copies)?,

@@ -18,7 +18,7 @@ use crate::error::{DwarfProblem, Error};
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct LineRow {
     pub(crate) address: u64,
     /// The number of the file in the unit's table, as far as it fits.
     file: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Row {
     view: u16,
 }
 
-impl Row {
+impl LineRow {
     /// The number of the file in the unit's table.
     pub(crate) fn file(&self) -> u64 {
         u64::from(self.file)
@@ -49,14 +49,14 @@ impl Row {
 /// The rows of a unit, in ascending order of address. Rows of one address keep their order.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<LineRow>,
     /// The indices of the rows that have a line, sorted by file, line and index. `u32` because
     /// there are millions.
     by_line: Vec<u32>,
 }
 
 impl Rows {
-    fn new(mut rows: Vec<Row>) -> Self {
+    fn new(mut rows: Vec<LineRow>) -> Self {
         // If one sequence ends where another starts, the end comes first.
         rows.sort_by_key(|row| (row.address, !row.ends));
         rows.shrink_to_fit();
@@ -64,27 +64,27 @@ impl Rows {
         // The keys are next to the indices, because looking each up again takes most of the time. One
         // number is compared faster than three.
         let key =
-            |(index, row): (u32, &Row)| u128::from(row.file) << 64 | u128::from(row.line) << 32 | u128::from(index);
+            |(index, row): (u32, &LineRow)| u128::from(row.file) << 64 | u128::from(row.line) << 32 | u128::from(index);
         let mut by_line: Vec<u128> = with_line.map(key).collect();
         by_line.sort_unstable();
         let by_line = by_line.iter().map(|&key| key as u32).collect();
         Self { rows, by_line }
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<&Row> {
+    pub(crate) fn get(&self, index: usize) -> Option<&LineRow> {
         self.rows.get(index).filter(|row| !row.ends)
     }
 
     /// The indices of the rows of a line, ascending.
     pub(crate) fn of_line(&self, file: u64, line: u32) -> impl Iterator<Item = usize> {
-        let position = |index: &u32| self.rows.get(*index as usize).map(Row::position);
+        let position = |index: &u32| self.rows.get(*index as usize).map(LineRow::position);
         let first = self.by_line.partition_point(|index| position(index) < Some((file, line)));
         let end = self.by_line.partition_point(|index| position(index) <= Some((file, line)));
         self.by_line.get(first..end).unwrap_or_default().iter().map(|&index| index as usize)
     }
 
     /// The row of the code at an address; `None` if there is none.
-    pub(super) fn at(&self, address: u64) -> Option<&Row> {
+    pub(super) fn at(&self, address: u64) -> Option<&LineRow> {
         self.get(self.rows.partition_point(|row| row.address <= address).checked_sub(1)?)
     }
 
@@ -95,7 +95,7 @@ impl Rows {
 
     /// The rows that describe bytes of a range. Leaves out rows that another row at the same
     /// address replaces.
-    pub(super) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, &Row)> {
+    pub(super) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, &LineRow)> {
         let first = self.rows.partition_point(|row| row.address <= range.start).saturating_sub(1);
         let end = range.end;
         let rows = self.rows.get(first..).unwrap_or_default();
@@ -169,7 +169,7 @@ impl Lines<'_> {
         let Some(program) = self.units.line_program(index)? else { return Ok(Rows::default()) };
         let size = unit.encoding().address_size;
         let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
-        let mut all: Vec<Row> = Vec::new();
+        let mut all: Vec<LineRow> = Vec::new();
         let mut first = 0;
         let mut view: u16 = 0;
         let mut state = program.rows();
@@ -178,12 +178,12 @@ impl Lines<'_> {
         };
         while let Some((_, row)) = state.next_row().map_err(error)? {
             self.units.charge(1)?;
-            let previous = all.get(first..).and_then(<[Row]>::last);
+            let previous = all.get(first..).and_then(<[LineRow]>::last);
             view = match previous.is_some_and(|previous| previous.address == row.address()) {
                 true => view.saturating_add(1),
                 false => 0,
             };
-            all.push(Row {
+            all.push(LineRow {
                 address: row.address(),
                 file: u32::try_from(row.file_index()).unwrap_or(u32::MAX),
                 line: row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0),
@@ -242,7 +242,8 @@ impl Lines<'_> {
         let files = self.unit_files(unit)?;
         let first = rows.rows.partition_point(|row| row.address < address.0);
         let here = rows.rows.get(first..).unwrap_or_default().iter().take_while(|row| row.address == address.0);
-        let is_it = |row: &Row| row.line == line && files.get(row.file()).is_some_and(|found| found.has_last_of(file));
+        let is_it =
+            |row: &LineRow| row.line == line && files.get(row.file()).is_some_and(|found| found.has_last_of(file));
         let mut last = None;
         let mut is_over = false;
         for row in here.filter(|row| !row.ends) {

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Reader as _, constants as dw};
 
-use super::expression::Refusal;
+use super::expression::ExpressionRefusal;
 use super::frame::Moment;
 use super::locations::Locations;
 use super::sections::Reader;
@@ -23,7 +23,7 @@ use crate::error::DwarfProblem;
 
 /// One entry of a location list.
 #[derive(Clone, Debug)]
-pub(super) struct Entry<'s> {
+pub(super) struct ListEntry<'s> {
     /// `None` for the default location, which covers every address that no other entry covers.
     pub(super) range: Option<Range<Vaddr>>,
     /// gcc's view numbers of the start and the end.
@@ -31,7 +31,7 @@ pub(super) struct Entry<'s> {
     pub(super) expression: Expression<Reader<'s>>,
 }
 
-impl Entry<'_> {
+impl ListEntry<'_> {
     /// Whether the entry covers a moment.
     pub(super) fn holds(&self, (pc, moment): (Vaddr, Moment)) -> bool {
         let Some(Range { start, end }) = self.range.clone() else { return false };
@@ -51,12 +51,12 @@ pub(super) enum Listed<'s> {
     /// One expression for all of the scope.
     Single(Expression<Reader<'s>>),
     /// A location list.
-    List(Vec<Entry<'s>>),
+    List(Vec<ListEntry<'s>>),
 }
 
 impl<'s> Locations<'s> {
     /// Reads a location attribute of `from`.
-    pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, Refusal> {
+    pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, ExpressionRefusal> {
         let unit = self.units.unit(from.unit)?;
         match value {
             AttributeValue::Exprloc(expression) => Ok(Listed::Single(*expression)),
@@ -79,12 +79,17 @@ impl<'s> Locations<'s> {
     }
 
     /// The entries of a list, without those that cover no addresses.
-    fn list(&self, from: Die, unit: &Unit<'s>, offset: LocationListsOffset) -> Result<Vec<Entry<'s>>, Refusal> {
+    fn list(
+        &self,
+        from: Die,
+        unit: &Unit<'s>,
+        offset: LocationListsOffset,
+    ) -> Result<Vec<ListEntry<'s>>, ExpressionRefusal> {
         let is_v5 = unit.encoding().version >= 5;
         let name = if is_v5 { ".debug_loclists" } else { ".debug_loc" };
         let bad = |error: gimli::Error| {
             let problem = DwarfProblem::LocationList { offset: offset.0, section: name, parser: error.to_string() };
-            Refusal::Broken(self.units.error(from, problem))
+            ExpressionRefusal::Broken(self.units.error(from, problem))
         };
         let split = self.units.contribution(from.unit);
         let reader = self.locations(from.unit, is_v5);
@@ -154,7 +159,7 @@ mod early {
 struct List<'s> {
     reader: Reader<'s>,
     base: u64,
-    entries: Vec<Entry<'s>>,
+    entries: Vec<ListEntry<'s>>,
     /// The pairs of view numbers, one for each entry with a range (`DW_AT_GNU_locviews`).
     views: Option<Reader<'s>>,
     /// The pair that an entry of the list itself gives for the next one.
@@ -192,7 +197,7 @@ impl<'s> List<'s> {
             }
             dw::DW_LLE_default_location => {
                 let expression = expression(reader)?;
-                self.entries.push(Entry { range: None, views: None, expression });
+                self.entries.push(ListEntry { range: None, views: None, expression });
                 return Ok(true);
             }
             dw::DW_LLE_start_end => (reader.read_address(size)?, reader.read_address(size)?),
@@ -283,7 +288,7 @@ impl<'s> List<'s> {
         };
         let is_empty = views.map_or(begin >= end, |(first, last)| (begin, first) >= (end, last));
         if !is_empty && !is_tombstone(begin, size) {
-            self.entries.push(Entry { range: Some(Vaddr(begin)..Vaddr(end)), views, expression });
+            self.entries.push(ListEntry { range: Some(Vaddr(begin)..Vaddr(end)), views, expression });
         }
         Ok(())
     }

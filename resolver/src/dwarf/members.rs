@@ -21,12 +21,12 @@ pub(super) struct RawMember {
     /// Its type.
     pub(super) of: Option<TypeRef>,
     /// Where it is, or why that is not known.
-    pub(super) place: Result<Place, PlaceProblem>,
+    pub(super) place: Result<MemberBits, PlaceProblem>,
 }
 
 /// The bits of a member in its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MemberBits {
     /// The first bit.
     pub(super) bit_offset: u64,
     /// The number of bits of a bit-field; `None` for other members.
@@ -43,7 +43,7 @@ const NESTING: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) enum FoundMember {
     /// The member.
-    Member(Place, TypeRef),
+    Member(MemberBits, TypeRef),
     /// The member is there, or may be there, but cannot be reached.
     Refused(Unsupported),
     /// It is a static member: its declaration.
@@ -135,10 +135,10 @@ impl Types<'_> {
     }
 
     /// Where a member is, or why that is not known.
-    fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<Place, PlaceProblem>, Error> {
+    fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<MemberBits, PlaceProblem>, Error> {
         let bit_size = self.units.unsigned(member, dw::DW_AT_bit_size)?;
         if let Some(value) = self.units.own_attribute(member, dw::DW_AT_data_bit_offset)? {
-            let place = value.udata_value().map(|bit_offset| Place { bit_offset, bit_size });
+            let place = value.udata_value().map(|bit_offset| MemberBits { bit_offset, bit_size });
             return Ok(place.ok_or(PlaceProblem::BitOffset));
         }
         let bytes = match self.byte_offset(member)? {
@@ -148,7 +148,7 @@ impl Types<'_> {
         let Some(start) = bytes.checked_mul(8) else { return Ok(Err(PlaceProblem::Offset)) };
         let from_top = match self.units.own_attribute(member, dw::DW_AT_bit_offset)? {
             Some(value) => constant(&value),
-            None => return Ok(Ok(Place { bit_offset: start, bit_size })),
+            None => return Ok(Ok(MemberBits { bit_offset: start, bit_size })),
         };
         let storage = match (self.units.unsigned(member, dw::DW_AT_byte_size)?, of) {
             (Some(bytes), _) => Some(bytes),
@@ -165,7 +165,7 @@ impl Types<'_> {
                     i128::from(start).checked_add(storage.checked_mul(8)?)?.checked_sub(from_top)?.checked_sub(size)?
                 }
             };
-            Some(Place { bit_offset: u64::try_from(offset).ok()?, bit_size })
+            Some(MemberBits { bit_offset: u64::try_from(offset).ok()?, bit_size })
         };
         Ok(place().ok_or(PlaceProblem::BitField))
     }
@@ -236,7 +236,7 @@ impl Types<'_> {
                     FoundMember::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
                 }
                 (FoundMember::Member(within, of), Ok(place)) => match within.bit_offset.checked_add(place.bit_offset) {
-                    Some(bit_offset) => FoundMember::Member(Place { bit_offset, ..within }, of),
+                    Some(bit_offset) => FoundMember::Member(MemberBits { bit_offset, ..within }, of),
                     None => FoundMember::Refused(Unsupported::MemberOffset),
                 },
                 (other, _) => other,

@@ -3,7 +3,7 @@
 
 use gimli::constants as dw;
 
-use super::members::{FoundMember, Place};
+use super::members::{FoundMember, MemberBits};
 use super::types::Types;
 use super::types::{TypeRef, is_pointer};
 use super::unit::Die;
@@ -26,7 +26,7 @@ pub(super) struct RawSequence {
 
 /// What `*` does to a type of the library.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(super) enum DerefTarget {
     /// It gives a part of the object.
     Part(u64, TypeRef),
     /// It gives the object `offset` bytes after the address in the pointer.
@@ -45,7 +45,7 @@ impl Types<'_> {
     fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
         let Some(of) = self.aggregate(of)? else { return Ok(None) };
         Ok(match self.find_member(of, name)? {
-            FoundMember::Member(Place { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
+            FoundMember::Member(MemberBits { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
             _ => None,
         })
     }
@@ -211,7 +211,7 @@ impl Types<'_> {
 
     /// What `*` gives for a type of the library that can be dereferenced, but is not a pointer in
     /// debug information; `None` for all others.
-    pub(super) fn library_target(&self, of: TypeRef) -> Result<Option<Target>, Error> {
+    pub(super) fn library_target(&self, of: TypeRef) -> Result<Option<DerefTarget>, Error> {
         let Some(die) = self.aggregate(of)? else { return Ok(None) };
         let name = self.text_name(die)?;
         let of = TypeRef::from(die);
@@ -226,14 +226,14 @@ impl Types<'_> {
                     // The name up to about Rust 1.82.
                     inner = self.part(of, "__pointer")?;
                 }
-                Ok(inner.map(|(offset, inner)| Target::Part(offset, inner)))
+                Ok(inner.map(|(offset, inner)| DerefTarget::Part(offset, inner)))
             }
             "ManuallyDrop" | "MaybeDangling" => {
                 let mut inner = self.part(of, "value")?;
                 if inner.is_none() {
                     inner = self.part(of, "0")?;
                 }
-                Ok(inner.map(|(offset, inner)| Target::Part(offset, inner)))
+                Ok(inner.map(|(offset, inner)| DerefTarget::Part(offset, inner)))
             }
             "Ref" | "RefMut" => {
                 let (Some((outer, inner)), Some(_)) = (self.part(of, "value")?, self.part(of, "borrow")?) else {
@@ -254,32 +254,32 @@ impl Types<'_> {
                 let Some((data, cell)) = self.part(lock, "data")? else { return Ok(None) };
                 let Some((value, of)) = self.part(cell, "value")? else { return Ok(None) };
                 let Some(bits) = data.checked_add(value) else { return Ok(None) };
-                Ok(Some(Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
+                Ok(Some(DerefTarget::Through { pointer: (at, pointer), offset: bits / 8, of }))
             }
             _ if pointee_name(&name).is_empty() => Ok(None),
             _ if self.part(of, "data_ptr")?.is_some() && self.part(of, "length")?.is_some() => {
-                Ok(Some(Target::Refused(Unsupported::UnsizedTarget { of: Some(name) })))
+                Ok(Some(DerefTarget::Refused(Unsupported::UnsizedTarget { of: Some(name) })))
             }
             _ if self.part(of, "pointer")?.is_some() && self.part(of, "vtable")?.is_some() => {
-                Ok(Some(Target::Refused(Unsupported::TraitObject { of: Some(name) })))
+                Ok(Some(DerefTarget::Refused(Unsupported::TraitObject { of: Some(name) })))
             }
             _ => Ok(None),
         }
     }
 
     /// The whole object that the pointer in a type points at.
-    fn whole_target(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
-        if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
+    fn whole_target(&self, outer: u64, of: TypeRef) -> Result<Option<DerefTarget>, Error> {
+        if let Some(refused @ DerefTarget::Refused(_)) = self.fat(of)? {
             return Ok(Some(refused));
         }
         let Some((within, pointer)) = self.pointer_in(of)? else { return Ok(None) };
         let (Some(of), Some(at)) = (self.type_of(pointer.die)?, outer.checked_add(within)) else { return Ok(None) };
-        Ok(Some(Target::Through { pointer: (at, pointer), offset: 0, of }))
+        Ok(Some(DerefTarget::Through { pointer: (at, pointer), offset: 0, of }))
     }
 
     /// The object in an `Rc` or `Arc`.
-    fn counted(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
-        if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
+    fn counted(&self, outer: u64, of: TypeRef) -> Result<Option<DerefTarget>, Error> {
+        if let Some(refused @ DerefTarget::Refused(_)) = self.fat(of)? {
             return Ok(Some(refused));
         }
         let Some((within, pointer)) = self.pointer_in(of)? else { return Ok(None) };
@@ -291,18 +291,18 @@ impl Types<'_> {
         if value.is_none() {
             value = self.part(inner, "data")?;
         }
-        Ok(value.map(|(bits, of)| Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
+        Ok(value.map(|(bits, of)| DerefTarget::Through { pointer: (at, pointer), offset: bits / 8, of }))
     }
 
     /// Why the pointer in a wrapper cannot be followed: it has a length or a vtable.
-    fn fat(&self, of: TypeRef) -> Result<Option<Target>, Error> {
+    fn fat(&self, of: TypeRef) -> Result<Option<DerefTarget>, Error> {
         let mut of = of;
         for _ in 0..NESTING {
             if self.part(of, "length")?.is_some() {
-                return Ok(Some(Target::Refused(Unsupported::UnsizedTarget { of: None })));
+                return Ok(Some(DerefTarget::Refused(Unsupported::UnsizedTarget { of: None })));
             }
             if self.part(of, "vtable")?.is_some() {
-                return Ok(Some(Target::Refused(Unsupported::TraitObject { of: None })));
+                return Ok(Some(DerefTarget::Refused(Unsupported::TraitObject { of: None })));
             }
             match self.part(of, "pointer")? {
                 Some((_, inner)) => of = inner,

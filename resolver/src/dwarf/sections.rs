@@ -105,7 +105,7 @@ impl<'data> Sections<'data> {
         mut error: impl FnMut(Error),
     ) -> Result<Self, Error> {
         let layout = image.layout();
-        let mut loaded: Vec<(&'static str, Vec<Part<'data>>)> = Vec::new();
+        let mut loaded: Vec<(&'static str, Vec<SectionPart<'data>>)> = Vec::new();
         // Where each section of the file starts in the concatenation of all sections of its name.
         let mut starts: HashMap<SectionIndex, u64> = HashMap::new();
         for (kept_as, name) in names {
@@ -239,7 +239,7 @@ impl<'data> Sections<'data> {
     }
 }
 
-type Part<'data> = crate::image::Contents<'data>;
+type SectionPart<'data> = crate::image::Contents<'data>;
 
 /// The value of a place in a section. In a loaded section this is its address, and otherwise the
 /// offset in the concatenation of all sections of its name. Sections of call frame information use

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::entry_walk::{EntryWalk, Step};
-use super::functions::{Kind, Node};
+use super::entry_walk::{EntryWalk, WalkStep};
+use super::functions::{Kind, ScopeNode};
 use super::imported::Import;
 use super::lookup::Lookup;
 use super::scopes::{Position, Scope, Scopes};
@@ -377,7 +377,7 @@ impl Statics<'_> {
     }
 
     /// The node around another one, as the source has them: C++ defines functions outside of their classes.
-    fn parent(&self, unit: usize, node: &Node) -> Result<Option<usize>, Error> {
+    fn parent(&self, unit: usize, node: &ScopeNode) -> Result<Option<usize>, Error> {
         let origin = match node.kind {
             Kind::Function => self.units.root_origin(Die { unit, offset: node.offset })?,
             _ => return Ok(node.parent),
@@ -421,7 +421,7 @@ impl Statics<'_> {
         // contents of a namespace are one deeper than the namespace.
         let mut within: NamePath = Vec::new();
         let mut spaces: Vec<usize> = Vec::new();
-        while let Ok(Some(Step { die, depth, abbreviation })) = walk.next() {
+        while let Ok(Some(WalkStep { die, depth, abbreviation })) = walk.next() {
             let inside = usize::try_from(depth).unwrap_or(0).saturating_sub(1);
             if inside < spaces.len() {
                 within.truncate(spaces.get(inside).copied().unwrap_or(0));

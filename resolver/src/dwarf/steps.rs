@@ -7,7 +7,7 @@
 use gimli::constants as dw;
 
 use super::members::FoundMember;
-use super::rust_types::Target;
+use super::rust_types::DerefTarget;
 use super::types::Types;
 use super::types::{TypeRef, is_aggregate, is_pointer, is_reference};
 use super::unit::Die;
@@ -132,10 +132,10 @@ impl Types<'_> {
         }
         Ok(match self.library_target(of)? {
             None => None,
-            Some(Target::Refused(why)) => Some(Projection::Refused(why)),
+            Some(DerefTarget::Refused(why)) => Some(Projection::Refused(why)),
             // Dereferencing a `Pin` dereferences what it holds. `ManuallyDrop` gives what it holds,
             // which has one more wrapper since Rust 1.94.
-            Some(Target::Part(bit_offset, inner)) => {
+            Some(DerefTarget::Part(bit_offset, inner)) => {
                 let is_wrapper = match self.strip(inner)? {
                     Some(inner) => self.library_target(inner)?.is_some() || is_pointer(self.type_tag(inner)?),
                     None => false,
@@ -148,7 +148,7 @@ impl Types<'_> {
                 let again = again || is_dangling || (is_pin && is_wrapper);
                 Some(Projection::Part { bit_offset, bit_size: None, of: inner, again })
             }
-            Some(Target::Through { pointer: (pointer_bit_offset, pointer), offset, of }) => {
+            Some(DerefTarget::Through { pointer: (pointer_bit_offset, pointer), offset, of }) => {
                 let Some(pointer_size) = self.type_size(pointer)? else {
                     return Ok(Some(refused(Unsupported::PointerSize)));
                 };

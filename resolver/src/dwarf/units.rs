@@ -53,7 +53,7 @@ struct Addresses {
     /// The units by address, as `.debug_aranges` says.
     listed: RangeMap<usize>,
     /// The units by address, as those say that `.debug_aranges` does not list.
-    scanned: OnceLock<Scanned>,
+    scanned: OnceLock<UnitAddresses>,
     unlisted: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ const MAX_CHARGE: i64 = i64::MAX / 4096;
 
 /// What the units themselves say.
 #[derive(Debug)]
-struct Scanned {
+struct UnitAddresses {
     units: RangeMap<usize>,
     /// What is wrong with the first unit that cannot be read.
     damage: Option<DwarfProblem>,
@@ -260,7 +260,7 @@ impl<'s> Units<'s> {
     }
 
     /// The units by address, from their own entries.
-    fn scan(&self, units: &[usize]) -> Scanned {
+    fn scan(&self, units: &[usize]) -> UnitAddresses {
         let (mut ranges, mut damage) = (Vec::new(), None);
         for &index in units {
             // For a unit in a split file, the skeleton has the addresses.
@@ -269,7 +269,7 @@ impl<'s> Units<'s> {
                 Err(error) => damage = damage.or_else(|| Some(DwarfProblem::UnitNotRead(error.into()))),
             }
         }
-        Scanned { units: RangeMap::new(&ranges), damage }
+        UnitAddresses { units: RangeMap::new(&ranges), damage }
     }
 
     pub(super) fn unit_ranges(&self, index: usize) -> Result<Vec<Range<u64>>, Error> {

@@ -33,10 +33,10 @@ impl FunctionIndex<'_> {
         for &offset in functions.variables() {
             match self.units.own_attribute(Die { unit, offset }, dw::DW_AT_location)? {
                 Some(AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes)) => {
-                    match Place::of(bytes) {
-                        Place::Frame => in_frame += 1,
-                        Place::Static => {}
-                        Place::Other => elsewhere += 1,
+                    match VariablePlace::of(bytes) {
+                        VariablePlace::Frame => in_frame += 1,
+                        VariablePlace::Static => {}
+                        VariablePlace::Other => elsewhere += 1,
                     }
                 }
                 Some(_) => elsewhere += 1,
@@ -51,13 +51,13 @@ impl FunctionIndex<'_> {
 }
 
 /// What an expression starts from.
-enum Place {
+enum VariablePlace {
     Frame,
     Static,
     Other,
 }
 
-impl Place {
+impl VariablePlace {
     fn of(mut expression: Reader<'_>) -> Self {
         match expression.read_u8().map(gimli::DwOp) {
             Ok(dw::DW_OP_fbreg) => Self::Frame,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use gimli::{AttributeValue, constants as dw};
 
 use super::described::Described;
-use super::expression::{EvaluationContext, Evaluator, Refusal};
+use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::frame::Frame;
 use super::locations::Locations;
 use super::tables;
@@ -42,9 +42,9 @@ impl<'s> Locations<'s> {
         match described {
             Ok(Described::Lost { .. }) => Ok(Described::Lost { ranges: self.variable_ranges(variable)? }),
             Ok(described) => Ok(described),
-            Err(Refusal::Entry(value)) => Ok(Described::Entry { value }),
-            Err(Refusal::Unsupported(why)) => Ok(Described::Unsupported { why }),
-            Err(Refusal::Broken(error)) => Err(error),
+            Err(ExpressionRefusal::Entry(value)) => Ok(Described::Entry { value }),
+            Err(ExpressionRefusal::Unsupported(why)) => Ok(Described::Unsupported { why }),
+            Err(ExpressionRefusal::Broken(error)) => Err(error),
         }
     }
 
@@ -66,8 +66,8 @@ impl<'s> Locations<'s> {
         };
         match ranges {
             Ok(ranges) => Ok(ranges),
-            Err(Refusal::Broken(error)) => Err(error),
-            Err(Refusal::Entry(_) | Refusal::Unsupported(_)) => Ok(Vec::new()),
+            Err(ExpressionRefusal::Broken(error)) => Err(error),
+            Err(ExpressionRefusal::Entry(_) | ExpressionRefusal::Unsupported(_)) => Ok(Vec::new()),
         }
     }
 
@@ -106,12 +106,12 @@ impl<'s> Locations<'s> {
     ///
     /// `DW_FORM_data1` and similar forms are extended with zeros, even if the type has a sign: gcc
     /// and clang write negative numbers as `DW_FORM_sdata`, and gdb reads them in the same way.
-    fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
+    fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, ExpressionRefusal> {
         let size = match self.types.type_of(variable)? {
             Some(of) => self.types.type_size(of)?,
             None => None,
         };
-        let unsupported = |problem| Err(Refusal::Unsupported(Unsupported::Constant(problem)));
+        let unsupported = |problem| Err(ExpressionRefusal::Unsupported(Unsupported::Constant(problem)));
         let is_big = self.units.sections.is_big_endian();
         let number = |number: u64, fill: u8, present: u64| {
             // For values of a fixed form, such as floating-point numbers, the type needs no size.
@@ -154,7 +154,7 @@ impl<'s> Locations<'s> {
             AttributeValue::Sdata(data) => number(data as u64, if data < 0 { 0xff } else { 0 }, 0),
             AttributeValue::Flag(flag) => number(flag.into(), 0, 0),
             AttributeValue::Addr(address) => {
-                let address = Expr::new(Node::Address(Vaddr(address))).ok_or_else(Refusal::too_large)?;
+                let address = Expr::new(Node::Address(Vaddr(address))).ok_or_else(ExpressionRefusal::too_large)?;
                 Ok(Source::Value(address))
             }
             AttributeValue::Block(block) => match size {

@@ -8,7 +8,7 @@ use crate::address::Vaddr;
 
 /// Why an expression is refused.
 #[derive(Debug)]
-pub(in crate::dwarf) enum Refusal {
+pub(in crate::dwarf) enum ExpressionRefusal {
     /// It needs a value from the time of entry to the function.
     Entry(EntryValue),
     /// It needs something that is not supported.
@@ -17,31 +17,31 @@ pub(in crate::dwarf) enum Refusal {
     Broken(Error),
 }
 
-impl Refusal {
+impl ExpressionRefusal {
     pub(in crate::dwarf) fn too_large() -> Self {
         Self::Unsupported(Unsupported::TooLarge)
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for ExpressionRefusal {
     fn from(error: Error) -> Self {
         Self::Broken(error)
     }
 }
 
-impl From<Unsupported> for Refusal {
+impl From<Unsupported> for ExpressionRefusal {
     fn from(why: Unsupported) -> Self {
         Self::Unsupported(why)
     }
 }
 
-impl From<Malformed> for Refusal {
+impl From<Malformed> for ExpressionRefusal {
     fn from(what: Malformed) -> Self {
         Self::Unsupported(Unsupported::Malformed(what))
     }
 }
 
-impl From<gimli::Error> for Refusal {
+impl From<gimli::Error> for ExpressionRefusal {
     fn from(error: gimli::Error) -> Self {
         Malformed::Parser(error.to_string()).into()
     }

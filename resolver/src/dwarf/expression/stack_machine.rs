@@ -7,7 +7,7 @@ use super::super::sections::Reader;
 use super::super::tables;
 use super::super::unit::Die;
 use super::super::unsupported::{BaseTypeProblem, EntryValue, Malformed, Unsupported};
-use super::{EvaluationContext, Evaluator, Refusal};
+use super::{EvaluationContext, Evaluator, ExpressionRefusal};
 use crate::address::Vaddr;
 use crate::location::{
     Binary, Expr, InfoOffset, Location, MAX_NODES, Node, Piece, Register, Source, Unary, Unbuildable, Value, ValueType,
@@ -34,7 +34,7 @@ pub(super) struct StackMachine<'r, 'i, 's> {
 }
 
 /// An operation. gimli does not parse the pieces, see [`read`].
-enum Read<'s> {
+enum PieceOrOperation<'s> {
     Piece { bits: u64, offset: u64 },
     Other(Operation<Reader<'s>>, gimli::DwOp),
 }
@@ -54,33 +54,33 @@ impl<'s> StackMachine<'_, '_, 's> {
         encoding: Encoding,
         mut bytes: Reader<'s>,
         depth: u8,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ExpressionRefusal> {
         if depth > NESTED {
             return Err(Malformed::Nesting.into());
         }
         while !bytes.is_empty() {
             self.evaluator.info.units.charge(1)?;
             match read(&mut bytes, encoding)? {
-                Read::Other(Operation::Nop, _) => {}
-                Read::Piece { bits, offset } => self.piece(bits, offset)?,
-                Read::Other(..) if self.complete.is_some() => {
+                PieceOrOperation::Other(Operation::Nop, _) => {}
+                PieceOrOperation::Piece { bits, offset } => self.piece(bits, offset)?,
+                PieceOrOperation::Other(..) if self.complete.is_some() => {
                     return Err(Malformed::AfterEnd.into());
                 }
-                Read::Other(Operation::Skip { target }, _) => {
+                PieceOrOperation::Other(Operation::Skip { target }, _) => {
                     let forward = usize::try_from(target).map_err(|_| Unsupported::BackwardSkip)?;
                     bytes.skip(forward)?;
                 }
-                Read::Other(operation, name) => self.operation(unit, encoding, operation, name, depth)?,
+                PieceOrOperation::Other(operation, name) => self.operation(unit, encoding, operation, name, depth)?,
             }
             if self.stack.len() > STACK {
-                return Err(Refusal::too_large());
+                return Err(ExpressionRefusal::too_large());
             }
         }
         Ok(())
     }
 
     /// The resulting location.
-    pub(super) fn location(mut self) -> Result<Option<Location>, Refusal> {
+    pub(super) fn location(mut self) -> Result<Option<Location>, ExpressionRefusal> {
         if !self.pieces.is_empty() {
             if self.complete.is_some() || !self.stack.is_empty() {
                 return Err(Malformed::AfterLastPiece.into());
@@ -97,14 +97,14 @@ impl<'s> StackMachine<'_, '_, 's> {
     }
 
     /// The value on top of the stack.
-    pub(super) fn value(self) -> Result<Expr, Refusal> {
+    pub(super) fn value(self) -> Result<Expr, ExpressionRefusal> {
         match self {
             Self { complete: None | Some(Source::Value(_)), pieces, .. } if !pieces.is_empty() => {
                 Err(Malformed::PiecesForValue.into())
             }
             Self { complete: Some(Source::Value(value)), .. } => Ok(value),
             Self { complete: Some(Source::Register(register)), pieces, .. } if pieces.is_empty() => {
-                Expr::new(Node::Register(register, ValueType::Generic)).ok_or_else(Refusal::too_large)
+                Expr::new(Node::Register(register, ValueType::Generic)).ok_or_else(ExpressionRefusal::too_large)
             }
             Self { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Malformed::EmptyStack.into()),
             _ => Err(Malformed::LocationForValue.into()),
@@ -113,7 +113,7 @@ impl<'s> StackMachine<'_, '_, 's> {
 
     /// `DW_OP_piece`, `DW_OP_bit_piece`: the operations since the last piece describe these bits.
     /// If there are none, the bits are optimised out.
-    fn piece(&mut self, bits: u64, offset: u64) -> Result<(), Refusal> {
+    fn piece(&mut self, bits: u64, offset: u64) -> Result<(), ExpressionRefusal> {
         let source = match self.complete.take() {
             Some(source) => source,
             None if self.stack.is_empty() => Source::OptimizedOut,
@@ -126,7 +126,7 @@ impl<'s> StackMachine<'_, '_, 's> {
             self.weight = self.weight.saturating_add(expr.node_count());
         }
         if self.weight > MAX_NODES || self.pieces.len() >= PIECES {
-            return Err(Refusal::too_large());
+            return Err(ExpressionRefusal::too_large());
         }
         if bits != 0 {
             self.pieces.push(Piece { bits: Some(bits), source, offset });
@@ -141,7 +141,7 @@ impl<'s> StackMachine<'_, '_, 's> {
         operation: Operation<Reader<'s>>,
         name: gimli::DwOp,
         depth: u8,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ExpressionRefusal> {
         if let Some(operation) = unary(&operation) {
             let of = self.pop()?;
             return self.push(Expr::unary(operation, &of, self.address_size));
@@ -204,7 +204,7 @@ impl<'s> StackMachine<'_, '_, 's> {
             Operation::RegisterOffset { register, offset, base_type } => {
                 let register = self.register(register, name)?;
                 let of = self.base_type(unit, base_type, name)?;
-                let value = Expr::new(Node::Register(register, of)).ok_or_else(Refusal::too_large)?;
+                let value = Expr::new(Node::Register(register, of)).ok_or_else(ExpressionRefusal::too_large)?;
                 self.push_sum(&value, offset)
             }
             Operation::FrameOffset { offset } => {
@@ -269,45 +269,45 @@ impl<'s> StackMachine<'_, '_, 's> {
                 self.complete = Some(Source::ImplicitPointer { variable, offset: byte_offset });
                 Ok(())
             }
-            Operation::ParameterRef { .. } => Err(Refusal::Entry(EntryValue::Parameter)),
+            Operation::ParameterRef { .. } => Err(ExpressionRefusal::Entry(EntryValue::Parameter)),
             Operation::Bra { .. } => Err(Unsupported::Branch.into()),
             _ => Err(Unsupported::Operation { operation: name.into() }.into()),
         }
     }
 
-    fn pop(&mut self) -> Result<Expr, Refusal> {
+    fn pop(&mut self) -> Result<Expr, ExpressionRefusal> {
         self.stack.pop().ok_or_else(empty)
     }
 
-    fn pop_address(&mut self) -> Result<Expr, Refusal> {
+    fn pop_address(&mut self) -> Result<Expr, ExpressionRefusal> {
         let value = self.pop()?;
         self.address(&value)
     }
 
     /// A value as an address.
-    fn address(&self, value: &Expr) -> Result<Expr, Refusal> {
+    fn address(&self, value: &Expr) -> Result<Expr, ExpressionRefusal> {
         if matches!(value.value_type(), ValueType::Float(_)) {
             return Err(Malformed::FloatAddress.into());
         }
         built(Expr::convert(ValueType::Generic, value, self.address_size))
     }
 
-    fn push(&mut self, value: Result<Expr, Unbuildable>) -> Result<(), Refusal> {
+    fn push(&mut self, value: Result<Expr, Unbuildable>) -> Result<(), ExpressionRefusal> {
         self.stack.push(built(value)?);
         Ok(())
     }
 
-    fn push_node(&mut self, node: Node) -> Result<(), Refusal> {
-        self.stack.push(Expr::new(node).ok_or_else(Refusal::too_large)?);
+    fn push_node(&mut self, node: Node) -> Result<(), ExpressionRefusal> {
+        self.stack.push(Expr::new(node).ok_or_else(ExpressionRefusal::too_large)?);
         Ok(())
     }
 
-    fn constant(&mut self, value: u64) -> Result<(), Refusal> {
+    fn constant(&mut self, value: u64) -> Result<(), ExpressionRefusal> {
         self.stack.push(Expr::of(Value::new(ValueType::Generic, value, self.address_size)));
         Ok(())
     }
 
-    fn push_sum(&mut self, base: &Expr, offset: i64) -> Result<(), Refusal> {
+    fn push_sum(&mut self, base: &Expr, offset: i64) -> Result<(), ExpressionRefusal> {
         if offset == 0 {
             self.stack.push(base.clone());
             return Ok(());
@@ -316,7 +316,13 @@ impl<'s> StackMachine<'_, '_, 's> {
         self.push(Expr::binary(Binary::Plus, base, &offset, self.address_size))
     }
 
-    fn memory(&mut self, unit: Option<usize>, of: UnitOffset, size: u8, name: gimli::DwOp) -> Result<(), Refusal> {
+    fn memory(
+        &mut self,
+        unit: Option<usize>,
+        of: UnitOffset,
+        size: u8,
+        name: gimli::DwOp,
+    ) -> Result<(), ExpressionRefusal> {
         let to = self.base_type(unit, of, name)?;
         let most = to.size(self.address_size);
         if size == 0 || size > most || (to != ValueType::Generic && size != most) {
@@ -326,7 +332,7 @@ impl<'s> StackMachine<'_, '_, 's> {
         self.push_node(Node::Memory { address, size, to })
     }
 
-    fn register(&self, register: gimli::Register, name: gimli::DwOp) -> Result<Register, Refusal> {
+    fn register(&self, register: gimli::Register, name: gimli::DwOp) -> Result<Register, ExpressionRefusal> {
         let register = Register(register.0);
         let processor = self.evaluator.info.units.processor();
         if register.is_x87(processor) {
@@ -335,13 +341,19 @@ impl<'s> StackMachine<'_, '_, 's> {
         Ok(register)
     }
 
-    fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
+    fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, ExpressionRefusal> {
         let unit = unit.ok_or(Malformed::IndexOutsideUnit)?;
         Ok(tables::address(self.evaluator.info.units.dwarf_of(unit)?, self.evaluator.info.units.unit(unit)?, index)?)
     }
 
     /// `DW_OP_call2` and similar: the operations of another entry's location replace the call.
-    fn call(&mut self, unit: Option<usize>, callee: DieReference, name: gimli::DwOp, depth: u8) -> Result<(), Refusal> {
+    fn call(
+        &mut self,
+        unit: Option<usize>,
+        callee: DieReference,
+        name: gimli::DwOp,
+        depth: u8,
+    ) -> Result<(), ExpressionRefusal> {
         let info = self.evaluator.info;
         let die = match (callee, unit) {
             (DieReference::UnitRef(offset), Some(unit)) => Some(Die { unit, offset: offset.0 }),
@@ -361,7 +373,12 @@ impl<'s> StackMachine<'_, '_, 's> {
     }
 
     /// The type that a base type entry describes; the generic type for offset 0 (DWARF 5, 2.5.1.6).
-    fn base_type(&self, unit: Option<usize>, offset: UnitOffset, name: gimli::DwOp) -> Result<ValueType, Refusal> {
+    fn base_type(
+        &self,
+        unit: Option<usize>,
+        offset: UnitOffset,
+        name: gimli::DwOp,
+    ) -> Result<ValueType, ExpressionRefusal> {
         if offset.0 == 0 {
             return Ok(ValueType::Generic);
         }
@@ -409,23 +426,23 @@ impl<'s> StackMachine<'_, '_, 's> {
 
 /// Reads one operation. gimli does not check for overflow when it multiplies the size of a piece,
 /// so pieces are read here.
-fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refusal> {
+fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<PieceOrOperation<'s>, ExpressionRefusal> {
     let mut ahead = *bytes;
     let name = gimli::DwOp(ahead.read_u8()?);
     match name {
         dw::DW_OP_piece => {
             let bits = ahead.read_uleb128()?.checked_mul(8);
             *bytes = ahead;
-            Ok(Read::Piece { bits: bits.ok_or_else(Refusal::too_large)?, offset: 0 })
+            Ok(PieceOrOperation::Piece { bits: bits.ok_or_else(ExpressionRefusal::too_large)?, offset: 0 })
         }
         dw::DW_OP_bit_piece => {
             let (bits, offset) = (ahead.read_uleb128()?, ahead.read_uleb128()?);
             *bytes = ahead;
-            Ok(Read::Piece { bits, offset })
+            Ok(PieceOrOperation::Piece { bits, offset })
         }
         _ => match Operation::parse(bytes, encoding) {
-            Ok(operation) => Ok(Read::Other(operation, name)),
-            Err(gimli::Error::InvalidExpression(_)) => Err(Refusal::Unsupported(match name.0 {
+            Ok(operation) => Ok(PieceOrOperation::Other(operation, name)),
+            Err(gimli::Error::InvalidExpression(_)) => Err(ExpressionRefusal::Unsupported(match name.0 {
                 0xf0 => Unsupported::Uninitialised,
                 0xf1 | 0xfd => Unsupported::Operation { operation: name.into() },
                 _ => Unsupported::UnknownOperation { operation: name.into() },
@@ -436,7 +453,12 @@ fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refu
 }
 
 /// The bits of `DW_OP_const_type`.
-fn literal(of: ValueType, mut bytes: Reader<'_>, address_size: u8, name: gimli::DwOp) -> Result<u64, Refusal> {
+fn literal(
+    of: ValueType,
+    mut bytes: Reader<'_>,
+    address_size: u8,
+    name: gimli::DwOp,
+) -> Result<u64, ExpressionRefusal> {
     let size = of.size(address_size);
     if of == ValueType::Generic || bytes.len() != usize::from(size) {
         return Err(Malformed::Size { operation: name.into(), bytes: bytes.len() as u64, type_size: size }.into());
@@ -449,18 +471,18 @@ fn literal(of: ValueType, mut bytes: Reader<'_>, address_size: u8, name: gimli::
     })
 }
 
-fn built(value: Result<Expr, Unbuildable>) -> Result<Expr, Refusal> {
+fn built(value: Result<Expr, Unbuildable>) -> Result<Expr, ExpressionRefusal> {
     value.map_err(|error| match error {
-        Unbuildable::TooLarge => Refusal::too_large(),
+        Unbuildable::TooLarge => ExpressionRefusal::too_large(),
         Unbuildable::Types => Unsupported::MixedTypes.into(),
     })
 }
 
-fn types(name: gimli::DwOp) -> Refusal {
+fn types(name: gimli::DwOp) -> ExpressionRefusal {
     Unsupported::FloatOperand { operation: name.into() }.into()
 }
 
-fn empty() -> Refusal {
+fn empty() -> ExpressionRefusal {
     Malformed::StackUnderflow.into()
 }
 

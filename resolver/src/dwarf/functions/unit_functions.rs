@@ -56,7 +56,7 @@ impl Kind {
 
 /// A scope of a unit.
 #[derive(Debug)]
-pub(in crate::dwarf) struct Node {
+pub(in crate::dwarf) struct ScopeNode {
     pub(in crate::dwarf) offset: usize,
     pub(in crate::dwarf) kind: Kind,
     pub(in crate::dwarf) parent: Option<usize>,
@@ -148,7 +148,7 @@ impl<T> Cells<T> {
 /// The index of a unit.
 #[derive(Debug)]
 pub(in crate::dwarf) struct Functions {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<ScopeNode>,
     pub(super) ranges: Vec<Range<u64>>,
     /// The offsets of the variables; those of one node are next to each other.
     pub(super) variables: Vec<usize>,
@@ -173,7 +173,7 @@ pub(in crate::dwarf) struct Functions {
 
 impl Functions {
     /// All nodes, in the order of their entries.
-    pub(in crate::dwarf) fn nodes(&self) -> &[Node] {
+    pub(in crate::dwarf) fn nodes(&self) -> &[ScopeNode] {
         &self.nodes
     }
 
@@ -187,7 +187,7 @@ impl Functions {
         !self.variables.is_empty()
     }
 
-    pub(in crate::dwarf) fn node(&self, index: usize) -> Option<&Node> {
+    pub(in crate::dwarf) fn node(&self, index: usize) -> Option<&ScopeNode> {
         self.nodes.get(index)
     }
 

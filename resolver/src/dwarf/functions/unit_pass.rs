@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 use gimli::{Abbreviation, DwTag, constants as dw};
 
 use super::super::entries::AddressAttributes;
-use super::super::entry_walk::{EntryWalk, Step};
+use super::super::entry_walk::{EntryWalk, WalkStep};
 use super::super::sections::Reader;
 use super::super::unit::{Die, is_c, is_cxx};
 use super::super::units::Units;
-use super::unit_functions::{Cells, Functions, Kind, Node, Span, narrow, slice};
+use super::unit_functions::{Cells, Functions, Kind, ScopeNode, Span, narrow, slice};
 use crate::error::{DwarfProblem, Error};
 
 /// Makes the index of a unit.
@@ -62,7 +62,7 @@ impl<'a, 's> UnitPass<'a, 's> {
     }
 
     fn run(mut self) -> Result<ScopeTree, Error> {
-        while let Some(Step { die, depth, abbreviation }) = self.walk.next()? {
+        while let Some(WalkStep { die, depth, abbreviation }) = self.walk.next()? {
             self.tree.close(depth);
             let (kind, first) = (Kind::of(abbreviation.tag()), self.tree.ranges.len());
             if self.has_names {
@@ -144,7 +144,7 @@ impl<'a, 's> UnitPass<'a, 's> {
 #[derive(Default)]
 struct ScopeTree {
     /// Each scope; its `ranges` and `variables` are set at the end.
-    nodes: Vec<Node>,
+    nodes: Vec<ScopeNode>,
     ranges: Vec<Range<u64>>,
     /// The node that each variable is directly in, and the offset of the variable.
     variables: Vec<(usize, usize)>,
@@ -181,7 +181,7 @@ impl ScopeTree {
             _ => kind.is_instance().then_some(index),
         };
         let (ranges, end) = (narrow(first..self.ranges.len())?, index.saturating_add(1));
-        self.nodes.push(Node { offset, kind, parent, instance, end, ranges, variables: 0..0 });
+        self.nodes.push(ScopeNode { offset, kind, parent, instance, end, ranges, variables: 0..0 });
         self.open.extend(opens_at.map(|depth| (depth, index)));
         Some(())
     }
@@ -209,11 +209,11 @@ impl ScopeTree {
         self.nodes.shrink_to_fit();
         self.ranges.shrink_to_fit();
         let spans = spans(&self.nodes, &self.ranges);
-        let is_placed = |node: &Node| node.kind == Kind::Function && !node.ranges.is_empty();
+        let is_placed = |node: &ScopeNode| node.kind == Kind::Function && !node.ranges.is_empty();
         let functions = (0..).zip(&self.nodes).filter(|(_, node)| is_placed(node)).map(|(index, _)| index);
-        let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
+        let is_bare = |node: &ScopeNode| node.kind == Kind::Block && node.ranges.is_empty();
         let bare = (0..).zip(&self.nodes).filter(|(_, node)| is_bare(node)).map(|(index, _)| index);
-        let with_names = |is_meant: &dyn Fn(&Node) -> bool| {
+        let with_names = |is_meant: &dyn Fn(&ScopeNode) -> bool| {
             let nodes = self.names.chunk_by(|one, two| one.0 == two.0).filter_map(|names| names.first());
             nodes.map(|&(node, _)| node).filter(|&node| self.nodes.get(node).is_some_and(is_meant)).collect()
         };
@@ -251,7 +251,7 @@ impl ScopeTree {
 }
 
 /// The out-of-line functions among the nodes, by address.
-fn spans(nodes: &[Node], ranges: &[Range<u64>]) -> Vec<Span> {
+fn spans(nodes: &[ScopeNode], ranges: &[Range<u64>]) -> Vec<Span> {
     let mut spans = Vec::new();
     for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
         let ranges = slice(ranges, &node.ranges).unwrap_or_default();

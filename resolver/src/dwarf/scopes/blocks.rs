@@ -9,7 +9,7 @@ use crate::Error;
 
 /// A block of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Block {
+struct BlockNode {
     node: usize,
     /// Whether its addresses are those of the site.
     is_there: bool,
@@ -51,7 +51,7 @@ impl BlockSearch<'_, '_> {
 
     /// The blocks that may hold the marker as far as their addresses say, in the order of their
     /// entries.
-    fn blocks(&self) -> Result<Vec<Block>, Error> {
+    fn blocks(&self) -> Result<Vec<BlockNode>, Error> {
         let (functions, candidate, around) = (self.functions, self.candidate, self.around());
         // In strict DWARF 2 GCC writes no DW_AT_ranges: a block has the addresses of its first
         // range, or none.
@@ -62,11 +62,11 @@ impl BlockSearch<'_, '_> {
         self.scopes.units.charge(work)?;
         let there = around.iter().map(|&node| (node, true));
         let elsewhere = bare.iter().copied().chain(all).filter(|node| around.binary_search(node).is_err());
-        let mut blocks: Vec<Block> = there
+        let mut blocks: Vec<BlockNode> = there
             .chain(elsewhere.map(|node| (node, false)))
             .filter_map(|(node, is_there)| {
                 let found = functions.node(node).filter(|found| found.kind == Kind::Block)?;
-                Some(Block { node, is_there, parent: found.parent? })
+                Some(BlockNode { node, is_there, parent: found.parent? })
             })
             .collect();
         blocks.sort_unstable();
@@ -75,7 +75,7 @@ impl BlockSearch<'_, '_> {
     }
 
     /// Decides whether a block certainly holds the marker, or may hold it.
-    fn visit(&mut self, block: Block) -> Result<(), Error> {
+    fn visit(&mut self, block: BlockNode) -> Result<(), Error> {
         self.scopes.units.charge(1 + self.possible.len() as u64 / 16)?;
         let is_in_certain = block.parent == self.certain;
         if !is_in_certain && !self.possible.contains(&block.parent) {
@@ -95,7 +95,7 @@ impl BlockSearch<'_, '_> {
         Ok(())
     }
 
-    fn enter(&mut self, block: Block) {
+    fn enter(&mut self, block: BlockNode) {
         self.certain = block.node;
         self.possible.clear();
     }
