@@ -73,38 +73,11 @@ pub struct Rate {
     pub shown_by: &'static str,
 }
 
-/// The names of all reasons for a doubt ([`crate::resolve::Reason::name`]), in the order of their
-/// documentation.
-pub const REASONS: [&str; 16] = [
-    "replaced",
-    "begins_here",
-    "computed",
-    "overwritten_unread",
-    "never_read_again",
-    "assigned_late",
-    "parameter_in_loop",
-    "stored_over",
-    "copied_from",
-    "other_constant",
-    "step_ahead",
-    "same_in_copy",
-    "written_inlined",
-    "not_in_frame",
-    "not_tracked",
-    "code_not_followed",
-];
-
 /// What was measured. A line that starts with `#` is a comment. `measured DATE`, and `COMPILER
 /// VERSION`, precede the counts: `PROGRAMS COMPILER REASON VALUES WRONG`, and the names of the real
 /// programs with wrong ones. `all` has counts of all reasons together, of each compiler: `COMPILER
 /// VALUES WRONG`. `before COMPILER REASON PROGRAMS` names the programs that a rule was made for.
 const DATA: &str = include_str!("rates.txt");
-
-/// The name of a reason for a doubt, in any case; `None` if there is no such reason.
-#[must_use]
-pub fn reason(name: &str) -> Option<&'static str> {
-    REASONS.into_iter().find(|reason| reason.eq_ignore_ascii_case(name))
-}
 
 /// When it was measured.
 #[must_use]
@@ -151,6 +124,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::resolve::Reason;
 
     #[test]
     fn every_line_is_known() {
@@ -161,7 +135,7 @@ mod tests {
             match words.as_slice() {
                 ["measured", _] => {}
                 ["before", compiler, name, _, ..] => {
-                    assert!(reason(name).is_some(), "{line}");
+                    assert!(Reason::doubt(name).is_some(), "{line}");
                     assert!(!before(compiler.parse().expect(line), name).is_empty(), "{line}");
                 }
                 ["all", ..] => assert!(Compiler::ALL.into_iter().all(|compiler| field(compiler).is_some())),
@@ -169,7 +143,7 @@ mod tests {
                 [programs, compiler, name, values, wrong, shown_by @ ..] => {
                     let programs = programs.parse().expect(line);
                     let compiler = compiler.parse().expect(line);
-                    let found = rate(programs, compiler, reason(name).expect(line)).expect(line);
+                    let found = rate(programs, compiler, Reason::doubt(name).expect(line)).expect(line);
                     assert_eq!([found.values, found.wrong], [values, wrong].map(|it| it.parse::<u64>().expect(line)));
                     assert_eq!(found.shown_by, shown_by.join(" "));
                     assert!(found.wrong <= found.values, "{line}");
@@ -195,7 +169,7 @@ mod tests {
             let compiler = compiler.parse().expect(line);
             let (values, wrong) = (values.parse().expect(line), wrong.parse().expect(line));
             let of_page = Some(Rate { values, wrong, shown_by: "" }).filter(|rate| rate.values > 0);
-            assert_eq!(rate(Programs::Generated, compiler, reason(name).expect(line)), of_page, "{line}");
+            assert_eq!(rate(Programs::Generated, compiler, Reason::doubt(name).expect(line)), of_page, "{line}");
             count += 1;
         }
         assert!(count > 20, "{count}");
@@ -225,10 +199,10 @@ mod tests {
         }
         assert!(of_page.len() > 5, "{of_page:?}");
         for compiler in Compiler::ALL {
-            for reason in REASONS {
+            for reason in Reason::doubts() {
                 let found = rate(Programs::Field, compiler, reason);
                 let found = found.map(|it| (it.values, it.wrong, it.shown_by.split(", ").collect()));
-                assert_eq!(found, of_page.remove(&(compiler, reason)), "{} {reason}", compiler.as_str());
+                assert_eq!(found, of_page.remove(&(compiler, *reason)), "{} {reason}", compiler.as_str());
             }
         }
         assert!(of_page.is_empty(), "{of_page:?}");
@@ -237,21 +211,11 @@ mod tests {
     /// A rule that refuses only right values does not pay.
     #[test]
     fn every_reason_was_right_somewhere() {
-        for reason in REASONS {
+        for reason in Reason::doubts() {
             let is_wrong = |(of, compiler)| rate(of, compiler, reason).is_some_and(|rate| rate.wrong > 0);
             let all = || Programs::ALL.into_iter().flat_map(|of| Compiler::ALL.map(|compiler| (of, compiler)));
             let is_before = |compiler| !before(compiler, reason).is_empty();
             assert!(all().any(is_wrong) || Compiler::ALL.into_iter().any(is_before), "{reason}");
         }
-    }
-
-    #[test]
-    fn every_reason_is_documented() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/json.md");
-        let page = fs::read_to_string(page).expect("the page");
-        let (_, table) = page.split_once("| `reason` of a doubtful argument |").expect("the table");
-        let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
-        let names: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
-        assert_eq!(names, REASONS);
     }
 }

@@ -43,7 +43,7 @@ pub fn find(text: &str) -> Option<&'static Explanation> {
     explanation(text.parse().ok()?)
 }
 
-/// What a reason for a doubt means ([`crate::rates::REASONS`], also after `SM038.`), and how often values
+/// What a reason for a doubt means ([`Reason::doubts`](crate::resolve::Reason::doubts), also after `SM038.`), and how often values
 /// with it were wrong; `None` if there is no such reason.
 #[must_use]
 pub fn explain_reason(text: &str) -> Option<String> {
@@ -51,7 +51,7 @@ pub fn explain_reason(text: &str) -> Option<String> {
         Some((code, name)) => find(code).filter(|of| of.code == Code::Doubtful).map(|_| name)?,
         None => text,
     };
-    crate::rates::reason(name).map(crate::english::rates::explained)
+    crate::resolve::Reason::doubt(name).map(crate::english::rates::explained)
 }
 
 /// How often the values of doubtful arguments were wrong, by reason and compiler, as text.

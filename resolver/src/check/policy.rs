@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use strum::VariantArray as _;
 
-use crate::rates;
+use crate::resolve::Reason;
 use crate::verdicts::{self, Code, EXPLANATIONS, Group};
 
 /// The severity of a finding.
@@ -121,14 +121,14 @@ impl Codes {
         }
         if let Some((code, reason)) = word.split_once('.') {
             let is_doubtful = verdicts::find(code).is_some_and(|of| of.code == Code::Doubtful);
-            return match rates::reason(reason).filter(|_| is_doubtful) {
+            return match Reason::doubt(reason).filter(|_| is_doubtful) {
                 Some(reason) => Ok(Self(vec![Selected::Reason(reason)])),
                 None if is_doubtful => {
-                    Err(format!("no doubt is called `{reason}`; the reasons are {}", rates::REASONS.join(", ")))
+                    Err(format!("no doubt is called `{reason}`; the reasons are {}", Reason::doubts().join(", ")))
                 }
                 None => Err(format!(
                     "`{word}`: only doubtful arguments are told apart by reason (SM038.{})",
-                    rates::REASONS.join(", SM038.")
+                    Reason::doubts().join(", SM038.")
                 )),
             };
         }

@@ -10,6 +10,33 @@ use crate::verdicts::Code;
 
 use super::{bytes, dwarf, quoted};
 
+/// What is not certain about a value that is doubtful for this reason.
+pub(super) fn doubt(reason: &str) -> &'static str {
+    match reason {
+        "replaced" => "its location changes at the site, and nothing tells whether before or after the marker",
+        "begins_here" => "its location begins at the site, and there is none before it",
+        "computed" => "the compiler describes it as a computation, in a form that was wrong before",
+        "overwritten_unread" => "it is in memory that is overwritten before anything reads it",
+        "never_read_again" => "it is in memory that nothing reads after the site",
+        "assigned_late" => "an assignment before the marker has its instruction after the site",
+        "parameter_in_loop" => "a loop assigns the parameter, and may have been a recursion",
+        "stored_over" => "the function keeps the parameter in its frame too, and stores another value there",
+        "copied_from" => "it begins to share a register with a variable that is declared later",
+        "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
+        "step_ahead" => {
+            "a loop steps its register, and the code uses the value before that too, so it may be a step ahead"
+        }
+        "same_in_copy" => {
+            "two copies of the marker in an unrolled loop have one constant, and others have another one each"
+        }
+        "written_inlined" => "an inlined function may have assigned it through a pointer, and the constant is older",
+        "not_tracked" => "gcc describes it for all of its scope in one place, which has other values too",
+        "not_in_frame" => "it is behind a pointer into the frame, where the code has no such object",
+        "code_not_followed" => "it is in memory, and the code after the site could not be followed",
+        _ => "it is not known why",
+    }
+}
+
 /// Why an argument is not readable, or not in full.
 #[must_use]
 pub fn reason(reason: &Reason) -> String {

@@ -2,34 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::rates::{Compiler, Programs, REASONS, Rate, before, field, measured, rate};
-
-/// What is not certain about a value that is doubtful for this reason.
-fn meaning(reason: &str) -> &'static str {
-    match reason {
-        "replaced" => "its location changes at the site, and nothing tells whether before or after the marker",
-        "begins_here" => "its location begins at the site, and there is none before it",
-        "computed" => "the compiler describes it as a computation, in a form that was wrong before",
-        "overwritten_unread" => "it is in memory that is overwritten before anything reads it",
-        "never_read_again" => "it is in memory that nothing reads after the site",
-        "assigned_late" => "an assignment before the marker has its instruction after the site",
-        "parameter_in_loop" => "a loop assigns the parameter, and may have been a recursion",
-        "stored_over" => "the function keeps the parameter in its frame too, and stores another value there",
-        "copied_from" => "it begins to share a register with a variable that is declared later",
-        "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
-        "step_ahead" => {
-            "a loop steps its register, and the code uses the value before that too, so it may be a step ahead"
-        }
-        "same_in_copy" => {
-            "two copies of the marker in an unrolled loop have one constant, and others have another one each"
-        }
-        "written_inlined" => "an inlined function may have assigned it through a pointer, and the constant is older",
-        "not_tracked" => "gcc describes it for all of its scope in one place, which has other values too",
-        "not_in_frame" => "it is behind a pointer into the frame, where the code has no such object",
-        "code_not_followed" => "it is in memory, and the code after the site could not be followed",
-        _ => "it is not known why",
-    }
-}
+use super::arguments::doubt;
+use crate::rates::{Compiler, Programs, Rate, before, field, measured, rate};
+use crate::resolve::Reason;
 
 /// The programs with their preposition.
 fn programs(of: Programs) -> &'static str {
@@ -101,9 +76,9 @@ pub(crate) fn table() -> String {
     let mut out = format!("How often such values were wrong, {}:\n\n", conditions());
     let cell = |of, compiler, reason| rate(of, compiler, reason).map_or_else(|| "-".to_owned(), share);
     let is_there = |of, reason| Compiler::ALL.iter().any(|with| rate(of, *with, reason).is_some());
-    for of in Programs::ALL.into_iter().filter(|of| REASONS.iter().any(|reason| is_there(*of, reason))) {
+    for of in Programs::ALL.into_iter().filter(|of| Reason::doubts().iter().any(|reason| is_there(*of, reason))) {
         let _ = writeln!(out, "    {:<28}{:>18}{:>18}{:>18}", programs(of), "gcc", "clang", "rustc");
-        for reason in REASONS.into_iter().filter(|reason| is_there(of, reason)) {
+        for reason in Reason::doubts().iter().filter(|reason| is_there(of, reason)) {
             let _ = write!(out, "    {reason:<28}");
             for compiler in Compiler::ALL {
                 let _ = write!(out, "{:>18}", cell(of, compiler, reason));
@@ -129,7 +104,7 @@ pub(crate) fn table() -> String {
 /// What a reason means, and how often values with it were wrong.
 pub(crate) fn explained(reason: &str) -> String {
     let mut out = format!("SM038.{reason}: a doubtful argument ({})\n\n", crate::verdicts::Code::Doubtful.name());
-    let meaning = meaning(reason);
+    let meaning = doubt(reason);
     let _ = writeln!(
         out,
         "{}{}.\n",
@@ -173,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_reason_has_a_meaning() {
-        assert!(REASONS.iter().all(|reason| meaning(reason) != meaning("")));
+        assert!(Reason::doubts().iter().all(|reason| doubt(reason) != doubt("")));
         assert_eq!(wrong(Compiler::Gcc, ""), None);
         let words = wrong(Compiler::Clang, "begins_here").expect("there were some");
         assert!(
@@ -182,5 +157,22 @@ mod tests {
         );
         assert!(table().contains("begins_here"));
         assert!(explained("replaced").starts_with("SM038.replaced"));
+    }
+    /// `docs/json.md` has the same words.
+    #[test]
+    fn the_table_is_the_one_in_docs() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
+        let page = std::fs::read_to_string(path).expect("the page");
+        let (start, rest) = page.split_once("<!-- table: doubts -->\n").expect("the table");
+        let (_, end) = rest.split_once("<!-- end -->").expect("its end");
+        let mut table = "| `reason` of a doubtful argument | what is not certain |\n| --- | --- |\n".to_owned();
+        for reason in Reason::doubts() {
+            let _ = writeln!(table, "| `{reason}` | {} |", doubt(reason));
+        }
+        let expected = format!("{start}<!-- table: doubts -->\n{table}<!-- end -->{end}");
+        if page != expected && std::env::var_os("WRITE_DOCS").is_some() {
+            std::fs::write(path, &expected).expect("the page is written");
+        }
+        assert!(page == expected, "docs/json.md is not what WRITE_DOCS=1 cargo test -p simple-markers-resolver writes");
     }
 }

@@ -4,13 +4,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use strum::VariantNames as _;
+
 use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
 use crate::location::{Location, Scattered};
 
 use super::place::PlaceError;
 
 /// Why an argument is not readable, or not in full.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
@@ -158,6 +160,21 @@ pub enum Reason {
         /// The address of the instruction.
         at: u64,
     },
+    /// Doubtful: a loop assigns the parameter at its end. If the loop was a recursion, the value may
+    /// be that of another call.
+    ParameterInLoop,
+    /// Doubtful: the function keeps the parameter in its frame too, and stores another value there.
+    /// The register still has the value of the entry.
+    StoredOver {
+        /// The address of an instruction that stores it.
+        at: u64,
+    },
+    /// Doubtful: its location begins where the same location of a variable begins that is declared
+    /// later. It was assigned the other one, before the marker or after it.
+    CopiedFrom {
+        /// The name of the other variable.
+        name: Arc<str>,
+    },
     /// Doubtful: it is described as a constant, and the code also leads here from an instruction
     /// where it is described as another constant or, behind a jump back, in another place.
     OtherConstant {
@@ -182,21 +199,6 @@ pub enum Reason {
     /// Doubtful: it is behind a pointer into the frame, and nothing shows that the frame has such an
     /// object there. The compiler may mean the pointer in that word.
     NotInFrame,
-    /// Doubtful: a loop assigns the parameter at its end. If the loop was a recursion, the value may
-    /// be that of another call.
-    ParameterInLoop,
-    /// Doubtful: the function keeps the parameter in its frame too, and stores another value there.
-    /// The register still has the value of the entry.
-    StoredOver {
-        /// The address of an instruction that stores it.
-        at: u64,
-    },
-    /// Doubtful: its location begins where the same location of a variable begins that is declared
-    /// later. It was assigned the other one, before the marker or after it.
-    CopiedFrom {
-        /// The name of the other variable.
-        name: Arc<str>,
-    },
     /// Doubtful: gcc did not track where the variable is, or any of the function, and describes it for
     /// all of its scope in a place that has other values too.
     NotTracked,
@@ -225,6 +227,20 @@ impl Reason {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.into()
+    }
+
+    /// The names of all reasons for a doubt, in the order of their documentation.
+    #[must_use]
+    pub fn doubts() -> &'static [&'static str] {
+        // They are the last reasons.
+        let first = Self::VARIANTS.iter().position(|name| *name == "replaced");
+        first.and_then(|first| Self::VARIANTS.get(first..)).unwrap_or_default()
+    }
+
+    /// The name of a reason for a doubt, in any case; `None` if there is no such reason.
+    #[must_use]
+    pub fn doubt(name: &str) -> Option<&'static str> {
+        Self::doubts().iter().find(|doubt| doubt.eq_ignore_ascii_case(name)).copied()
     }
 }
 
