@@ -234,6 +234,7 @@ fn a_doubtful_argument_has_its_location_and_the_one_before() {
         (Reason::AssignedLate { at: 0x1020 }, "assigned_late", Value::Null),
         (Reason::ParameterInLoop, "parameter_in_loop", Value::Null),
         (Reason::OtherConstant { from: 0x1010 }, "other_constant", Value::Null),
+        (Reason::OtherOffset { from: 0x1010 }, "other_offset", Value::Null),
         (Reason::StoredOver { at: 0x1020 }, "stored_over", Value::Null),
         (Reason::CopiedFrom { name: "i".into() }, "copied_from", Value::Null),
         (Reason::NotInFrame, "not_in_frame", Value::Null),

@@ -57,7 +57,7 @@ static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
 {
     for (uint64_t i = n & 15; i-- > 0;) {
         used = used * 31 + n;
-        simple_mark(computed:countdown, "%lu", i); //~ i: clang
+        simple_mark(computed:countdown, "%lu", i); //? i: clang other_offset
         used ^= used >> 7;
     }
     return used;

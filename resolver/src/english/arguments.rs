@@ -23,6 +23,7 @@ pub(super) fn doubt(reason: &str) -> &'static str {
         "stored_over" => "the function keeps the parameter in its frame too, and stores another value there",
         "copied_from" => "it begins to share a register with a variable that is declared later",
         "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
+        "other_offset" => "it is in a register of a loop that may count one step ahead of it",
         "step_ahead" => {
             "a loop steps its register, and the code uses the value before that too, so it may be a step ahead"
         }
@@ -110,6 +111,9 @@ pub fn reason(reason: &Reason) -> String {
         }
         Reason::OtherConstant { from } => {
             format!("the instruction at {from:#x} leads here too, and there the debug information has another value")
+        }
+        Reason::OtherOffset { from } => {
+            format!("{from:#x} leads here too, and there the debug information adds a constant to this register")
         }
         Reason::StepAhead { at } => {
             format!("{at:#x} adds a constant to the register in a loop, and the code uses the value before that too")

@@ -20,6 +20,7 @@ mod memory;
 mod not_in_frame;
 mod not_tracked;
 mod other_constant;
+mod other_offset;
 mod parameter_in_loop;
 mod place;
 mod register_reused;
@@ -38,13 +39,14 @@ use super::Reason;
 type Rule = fn(&Case<'_>) -> Option<Reason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     not_tracked::doubt,
     at_site::doubt,
     computed::doubt,
     not_in_frame::doubt,
     memory::doubt,
     other_constant::doubt,
+    other_offset::doubt,
     stored_over::doubt,
     stepped_before::doubt,
     assigned_late::doubt,

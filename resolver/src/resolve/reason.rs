@@ -181,6 +181,12 @@ pub enum Reason {
         /// The address of that instruction.
         from: u64,
     },
+    /// Doubtful: it is in a register of a loop, and the code also leads here from an instruction where it is
+    /// described as that register plus a constant. No instruction changes the register between.
+    OtherOffset {
+        /// The address of that instruction.
+        from: u64,
+    },
     /// Doubtful: a loop adds a constant to its register, and the code uses the value before that too. The
     /// register may be a step ahead.
     StepAhead {
