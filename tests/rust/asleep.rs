@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use simple_markers_tests::asleep::asleep;
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::image::{Code, Function};
-use simple_markers_tests::matrix::{Build, Markers, Toolchain};
+use simple_markers_tests::matrix::{Build, Markers, TOOLCHAIN};
 use simple_markers_tests::{fixture, tools};
 
 /// The functions of `tests/probes/src/asleep.rs`, and the probes that each passes.
@@ -36,9 +36,8 @@ fn named<'a>(code: &'a Code, name: &str) -> &'a Function {
 
 #[test(cases = ["1", "2", "3", "s"], desk = [2])]
 fn a_probe_that_is_off_costs_two_instructions(level: &str) {
-    let toolchain = Toolchain::new();
-    let with = toolchain.build(Markers::OnWithoutAlloc);
-    let without = toolchain.build(Markers::Off);
+    let with = TOOLCHAIN.build(Markers::OnWithoutAlloc);
+    let without = TOOLCHAIN.build(Markers::Off);
     let image = compile(&with, level);
     let (with, without) = (Code::of(&image), Code::of(&compile(&without, level)));
     for (name, probes) in FUNCTIONS {

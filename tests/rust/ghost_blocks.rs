@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
 use simple_markers_record::ghost::Hash;
 use simple_markers_resolver::resolve::{
@@ -13,12 +12,10 @@ use simple_markers_resolver::resolve::{
 };
 use simple_markers_tests::fixture;
 use simple_markers_tests::ghosts::Probes;
-use simple_markers_tests::matrix::{Build, Markers, Toolchain};
+use simple_markers_tests::matrix::{Build, Markers, TOOLCHAIN};
 use simple_markers_tests::tools::{find, run};
 
 use super::ghost_sites::{addresses, markers};
-
-static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
 
 const REMOVABLE: ExactnessReason = ExactnessReason::Likely(LikelyReason::RemovableCode);
 

@@ -7,20 +7,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, SymbolKind, elf};
 use simple_markers_resolver::resolve::{Detail, Diagnostic, Severity, resolve_with};
 use simple_markers_tests::fixture;
 use simple_markers_tests::generator::{Form, Program, Variant};
 use simple_markers_tests::header::{Compiler, Language};
-use simple_markers_tests::matrix::{Build, Markers, Toolchain};
+use simple_markers_tests::matrix::{Build, Markers, TOOLCHAIN};
 use simple_markers_tests::tools::{find, run, slice};
 
 const SEED: u64 = 1;
 const FUNCTIONS: usize = 16;
-
-pub(crate) static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
 
 const GHOST: Form = Form::Marked(Variant::Ghost);
 

@@ -8,10 +8,10 @@ use std::path::Path;
 use gimli::{DebuggingInformationEntry, EndianSlice, LittleEndian};
 use object::{Object as _, ObjectSection as _};
 use simple_markers_record::ghost::Hash;
-use simple_markers_tests::matrix::Markers;
+use simple_markers_tests::matrix::{Markers, TOOLCHAIN};
 use simple_markers_tests::tools::run;
 
-use crate::ghosts::{TOOLCHAIN, assert_same, remapped};
+use crate::ghosts::{assert_same, remapped};
 
 /// A ghost is on a line of its own. A brace that opens a block ends a line, and one that closes a block
 /// starts one.

@@ -41,11 +41,10 @@ use std::sync::LazyLock;
 use simple_markers_tests::fixture::{self, Site};
 use simple_markers_tests::image::Code;
 use simple_markers_tests::listing::Function;
-use simple_markers_tests::matrix::{self, Build, Link, Markers, Toolchain};
+use simple_markers_tests::matrix::{self, Build, Link, Markers, TOOLCHAIN};
 use simple_markers_tests::source::{self, Marker, Outcome};
 use simple_markers_tests::tools;
 
-static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
 static LINKERS: LazyLock<Vec<Link>> = LazyLock::new(matrix::linkers);
 
 const FOLDER: &str = "tests/rust/matrix";

@@ -8,6 +8,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use tempfile::TempDir;
@@ -105,6 +106,9 @@ impl Markers {
     }
 }
 
+/// The toolchain of all tests of a program.
+pub static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
+
 /// The compiler, the crate `simple-markers` in each form, and the script that replaces the linker.
 pub struct Toolchain {
     folder: PathBuf,
@@ -140,7 +144,10 @@ impl Toolchain {
                 cargo.args(["--cfg", "simple_marker_off"]);
             }
             tools::run(&mut cargo);
-            fs::copy(target.join("libsimple_markers.rlib"), folder.join(markers.file())).expect("what cargo built");
+            // Another process may be reading the old file.
+            let copy = tempfile::NamedTempFile::new_in(&folder).expect("a file");
+            fs::copy(target.join("libsimple_markers.rlib"), copy.path()).expect("what cargo built");
+            copy.persist(folder.join(markers.file())).expect("the folder can be written");
         }
         let path = folder.join("every-gcc");
         fs::write(&path, EVERY_GCC).expect("the script is written");
