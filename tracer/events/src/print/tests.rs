@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::people::Choices;
 use super::*;
 use crate::names::{NoNames, TypeSize};
 use crate::symbols::Symbol;
