@@ -22,7 +22,7 @@ pub(crate) fn demangle_in_full(symbol: &[u8]) -> String {
 fn demangled(symbol: &[u8], in_full: bool) -> String {
     let name = crate::text::from_bytes(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(&name) {
-        let mut out = Bounded(String::new());
+        let mut out = LimitedText(String::new());
         let written = match in_full {
             true => std::fmt::write(&mut out, format_args!("{rust}")),
             false => std::fmt::write(&mut out, format_args!("{rust:#}")),
@@ -33,7 +33,7 @@ fn demangled(symbol: &[u8], in_full: bool) -> String {
         };
     }
     if name.starts_with("_Z") || name.starts_with("__Z") {
-        let mut out = Bounded(String::new());
+        let mut out = LimitedText(String::new());
         let options = DemangleOptions::new().no_return_type();
         let options = if in_full { options } else { options.no_params() };
         if let Ok(symbol) = cpp_demangle::Symbol::new(symbol) {
@@ -46,9 +46,9 @@ fn demangled(symbol: &[u8], in_full: bool) -> String {
 }
 
 /// A string that does not grow beyond [`LONGEST`].
-struct Bounded(String);
+struct LimitedText(String);
 
-impl std::fmt::Write for Bounded {
+impl std::fmt::Write for LimitedText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         if self.0.len().saturating_add(text.len()) > LONGEST {
             return Err(std::fmt::Error);

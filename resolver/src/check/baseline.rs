@@ -22,7 +22,7 @@ use crate::verdicts::Code;
 
 /// A marker, combined over all images of a target that have it.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(super) struct TargetMarker {
     pub(super) name: Arc<str>,
     pub(super) file: Arc<str>,
     pub(super) format: Arc<str>,
@@ -38,10 +38,10 @@ pub(super) struct Observed {
 /// The text of an argument, the worst verdict on it, and the image and marker with that verdict.
 pub(super) type ObservedArgument = (Arc<str>, Option<Least>, (usize, usize));
 /// The observed markers by name and file.
-type ByName = BTreeMap<(Arc<str>, Arc<str>), Observed>;
+type ByName = BTreeMap<(Arc<str>, Arc<str>), TargetMarker>;
 
 /// The observed markers of each target.
-pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, Vec<Observed>> {
+pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, Vec<TargetMarker>> {
     let mut by_target: BTreeMap<String, ByName> = BTreeMap::new();
     for (of, image) in check.resolution.images.iter().enumerate().filter(|(_, image)| !image.markers.is_empty()) {
         let observed = by_target.entry(profile.target(image).to_owned()).or_default();
@@ -58,14 +58,14 @@ pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, 
     by_target.into_iter().map(|(target, observed)| (target, observed.into_values().collect())).collect()
 }
 
-fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) -> Observed {
+fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) -> TargetMarker {
     let mut args: Vec<ObservedArgument> = Vec::new();
     for (number, declared) in marker.args.iter().enumerate() {
         let verdicts = marker.live_sites().filter_map(|site| site.args.get(number)).map(|argument| argument.verdict);
         let worst = verdicts.map(Least::new).max_by_key(|least| least.rank());
         add_argument(&mut args, (Arc::clone(&declared.text), worst, index));
     }
-    Observed {
+    TargetMarker {
         name: Arc::clone(&marker.name),
         file: relative(&marker.file, root),
         format: Arc::clone(&marker.format),
@@ -85,7 +85,7 @@ fn add_argument(args: &mut Vec<ObservedArgument>, new: ObservedArgument) {
     }
 }
 
-impl Observed {
+impl TargetMarker {
     fn merge(&mut self, other: Self) {
         if other.sites < self.sites {
             (self.sites, self.index) = (other.sites, other.index);
@@ -106,7 +106,7 @@ impl Observed {
 
 /// Pairs observed markers with those of a lock file. Returns for each observed marker the index of
 /// its locked one, and whether it was renamed.
-pub(super) fn pair(observed: &[Observed], locked: &[Locked]) -> Vec<Option<(usize, bool)>> {
+pub(super) fn pair(observed: &[TargetMarker], locked: &[Locked]) -> Vec<Option<(usize, bool)>> {
     let mut pairs: Vec<Option<(usize, bool)>> = vec![None; observed.len()];
     let mut taken: HashSet<usize> = HashSet::new();
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -161,20 +161,20 @@ pub(super) fn compare(check: &Check<'_>, lock: &Lock, profile: &Profile, report:
     for (target, observed) in observe(check, profile) {
         let Some(section) = lock.section(&profile.name, &target) else { continue };
         let pairs = pair(&observed, &section.markers);
-        let of = Compared { check, profile, target: &target, section };
+        let of = Comparison { check, profile, target: &target, section };
         of.compare(&observed, &pairs, report);
         of.except(&observed, &pairs, report);
     }
 }
 
-struct Compared<'a> {
+struct Comparison<'a> {
     check: &'a Check<'a>,
     profile: &'a Profile,
     target: &'a str,
     section: &'a Section,
 }
 
-impl Compared<'_> {
+impl Comparison<'_> {
     fn checked<'r>(&self, report: &'r Report, index: (usize, usize)) -> Option<(&'r Checked, Option<u32>)> {
         // The markers are sorted by index.
         let at = report.markers.binary_search_by_key(&index, |checked| checked.index).ok()?;
@@ -182,7 +182,7 @@ impl Compared<'_> {
         Some((report.markers.get(at)?, column))
     }
 
-    fn compare(&self, observed: &[Observed], pairs: &[Option<(usize, bool)>], report: &mut Report) {
+    fn compare(&self, observed: &[TargetMarker], pairs: &[Option<(usize, bool)>], report: &mut Report) {
         let mut findings = Vec::new();
         for (observed, pair) in observed.iter().zip(pairs) {
             let Some((checked, column)) = self.checked(report, observed.index) else { continue };
@@ -236,7 +236,13 @@ impl Compared<'_> {
         report.findings.append(&mut findings);
     }
 
-    fn compare_arguments(&self, observed: &Observed, locked: &Locked, report: &Report, findings: &mut Vec<Finding>) {
+    fn compare_arguments(
+        &self,
+        observed: &TargetMarker,
+        locked: &Locked,
+        report: &Report,
+        findings: &mut Vec<Finding>,
+    ) {
         let Some(args) = &locked.args else { return };
         for (text, found, index) in &observed.args {
             let Some((checked, column)) = self.checked(report, *index) else { continue };
@@ -269,7 +275,7 @@ impl Compared<'_> {
     }
 
     /// Marks what the section accepts and excepts, and notes exceptions that no longer apply.
-    fn except(&self, observed: &[Observed], pairs: &[Option<(usize, bool)>], report: &mut Report) {
+    fn except(&self, observed: &[TargetMarker], pairs: &[Option<(usize, bool)>], report: &mut Report) {
         let mut by_name: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (observed, pair) in observed.iter().zip(pairs) {
             by_name.extend(pair.map(|(index, _)| ((&*observed.name, &*observed.file), index)));

@@ -40,7 +40,7 @@ pub fn write(
     layout: Layout,
 ) -> io::Result<()> {
     let has_images = report.markers.windows(2).any(|two| matches!(two, [one, other] if one.index.0 != other.index.0));
-    let mut page = Page { out, layout, resolution, has_images };
+    let mut page = FindingPage { out, layout, resolution, has_images };
     let counts: Vec<&Finding> = report.findings.iter().filter(|finding| finding.exception.is_none()).collect();
     let is_same = |one: &&Finding, other: &&Finding| {
         let of_image = |finding: &Finding| matches!(finding.problem, Problem::NoVariables { .. });
@@ -56,7 +56,7 @@ pub fn write(
     page.summary(report)
 }
 
-struct Page<'o> {
+struct FindingPage<'o> {
     out: &'o mut dyn Write,
     layout: Layout,
     resolution: &'o Resolution,
@@ -64,7 +64,7 @@ struct Page<'o> {
     has_images: bool,
 }
 
-impl Page<'_> {
+impl FindingPage<'_> {
     fn cell(&mut self, style: Style, cell: &str) -> io::Result<()> {
         style::cell(self.out, self.layout.colour, style, cell, 0)
     }

@@ -90,7 +90,7 @@ impl Lock {
     /// The text is not TOML, has another version or an unknown key, code or verdict, or has an
     /// exception without a reason.
     pub fn parse(text: &str) -> Result<Self, LockError> {
-        let reader = Reader { text };
+        let reader = TomlReader { text };
         let document = reader.document()?;
         let root = document.as_table();
         reader.known(root, &["version", "profile"])?;
@@ -134,11 +134,11 @@ pub(super) fn is_of(section: &str, target: &str) -> bool {
 }
 
 /// Reads TOML with the places of errors.
-pub(super) struct Reader<'t> {
+pub(super) struct TomlReader<'t> {
     pub(super) text: &'t str,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TomlReader<'t> {
     pub(super) fn document(&self) -> Result<Document<&'t str>, LockError> {
         Document::parse(self.text).map_err(|error| {
             let what = error.message().trim().replace('\n', ", ");

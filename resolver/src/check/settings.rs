@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use toml_edit::{Item, TableLike};
 
-use super::lock::{LockError, Reader};
+use super::lock::{LockError, TomlReader};
 use super::policy::{Codes, Severity};
 use crate::select::closest;
 
@@ -57,7 +57,7 @@ impl Settings {
     ///
     /// The text is not TOML, a key is unknown or stands for another type, or there is no such code.
     pub fn parse(text: &str) -> Result<Self, LockError> {
-        let reader = Reader { text };
+        let reader = TomlReader { text };
         Self::read(&reader, reader.document()?.as_table())
     }
 
@@ -68,7 +68,7 @@ impl Settings {
     ///
     /// As [`Settings::parse`].
     pub fn parse_manifest(text: &str) -> Result<Option<Self>, LockError> {
-        let reader = Reader { text };
+        let reader = TomlReader { text };
         let document = reader.document()?;
         let of = |owner: &str| document.as_table().get(owner)?.get("metadata")?.get("smark");
         let Some(item) = of("package").or_else(|| of("workspace")) else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Settings {
         }
     }
 
-    fn read(reader: &Reader<'_>, table: &dyn TableLike) -> Result<Self, LockError> {
+    fn read(reader: &TomlReader<'_>, table: &dyn TableLike) -> Result<Self, LockError> {
         if let Some((key, item)) = table.iter().find(|(key, _)| !KEYS.contains(key)) {
             let span = table.key(key).and_then(toml_edit::Key::span).or(item.span());
             let closest = closest(key, KEYS.into_iter()).into_iter().next().unwrap_or_default();
@@ -105,11 +105,11 @@ impl Settings {
 }
 
 /// The line of a key.
-fn line(reader: &Reader<'_>, table: &dyn TableLike, key: &str) -> usize {
+fn line(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> usize {
     reader.line(table.get(key).and_then(Item::span)).0
 }
 
-fn string(reader: &Reader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Setting<String>>, LockError> {
+fn string(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Setting<String>>, LockError> {
     let Some(item) = table.get(key) else { return Ok(None) };
     match item.as_str().filter(|text| !text.is_empty()) {
         Some(text) => Ok(Some(Setting { value: text.to_owned(), line: line(reader, table, key) })),
@@ -120,7 +120,7 @@ fn string(reader: &Reader<'_>, table: &dyn TableLike, key: &str) -> Result<Optio
 type Spanned = (String, Option<std::ops::Range<usize>>);
 
 /// The strings of a list, or a string alone, each with its place.
-fn strings(reader: &Reader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Vec<Spanned>>, LockError> {
+fn strings(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Vec<Spanned>>, LockError> {
     let Some(item) = table.get(key) else { return Ok(None) };
     if let Some(text) = item.as_str() {
         return Ok(Some(vec![(text.to_owned(), item.span())]));

@@ -7,7 +7,7 @@ use gimli::Expression;
 
 use super::expression::{Evaluator, ExpressionRefusal};
 use super::frame::Moment;
-use super::location_list::{ListEntry, Listed, is_tombstone};
+use super::location_list::{ListEntry, LocationContent, is_tombstone};
 use super::sections::Reader;
 use super::unit::{Die, Value};
 use super::unsupported::{EntryValue, Unsupported};
@@ -71,11 +71,11 @@ impl<'s> Evaluator<'_, 's> {
     pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, ExpressionRefusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
         let (entries, moment) = match (self.info.location_attribute(from, value)?, self.context.moment()) {
-            (Listed::Single(expression), _) => {
+            (LocationContent::Single(expression), _) => {
                 return Ok(self.described(from, expression, None)?.unwrap_or_else(lost));
             }
-            (Listed::List(entries), Some(moment)) => (entries, moment),
-            (Listed::List(_), None) => return Ok(lost()),
+            (LocationContent::List(entries), Some(moment)) => (entries, moment),
+            (LocationContent::List(_), None) => return Ok(lost()),
         };
         let mut here: Vec<_> = entries.iter().filter(|entry| entry.holds(moment)).collect();
         if here.is_empty() {
@@ -153,8 +153,8 @@ impl<'s> Evaluator<'_, 's> {
     ) -> Result<Vec<Range<Vaddr>>, ExpressionRefusal> {
         let everywhere = Vaddr(0)..Vaddr(u64::MAX);
         let entries = match self.info.location_attribute(from, value)? {
-            Listed::Single(expression) => vec![ListEntry { range: None, views: None, expression }],
-            Listed::List(entries) => entries,
+            LocationContent::Single(expression) => vec![ListEntry { range: None, views: None, expression }],
+            LocationContent::List(entries) => entries,
         };
         let mut ranges = Vec::new();
         for entry in entries {

@@ -22,7 +22,7 @@ use crate::text;
 mod unit_functions;
 mod unit_pass;
 
-pub(super) use unit_functions::{Declared, Functions, Kind, ScopeNode, Variable};
+pub(super) use unit_functions::{FunctionDeclaration, Functions, Kind, ScopeNode, Variable};
 use unit_functions::{Inside, OfFile, slice};
 
 /// The functions of all units. A unit is indexed when it is first asked for.
@@ -211,7 +211,7 @@ impl<'s> FunctionIndex<'s> {
     }
 
     /// The functions that a unit declares in a file, by line.
-    pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<Arc<[Declared]>, Error> {
+    pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<Arc<[FunctionDeclaration]>, Error> {
         let functions = self.of_unit(unit)?;
         let by_file = match functions.declared.get() {
             Some(by_file) => by_file,
@@ -225,7 +225,7 @@ impl<'s> FunctionIndex<'s> {
             return Ok(Arc::clone(declared));
         }
         let place = |&(line, node): &(u32, usize)| self.declaration(unit, &functions, node, line);
-        let mut declared: Vec<Declared> = places.iter().map(place).collect::<Result<_, _>>()?;
+        let mut declared: Vec<FunctionDeclaration> = places.iter().map(place).collect::<Result<_, _>>()?;
         declared.sort_by_key(|declared| declared.line);
         Ok(Arc::clone(cached.get_or_init(|| declared.into())))
     }
@@ -276,7 +276,13 @@ impl<'s> FunctionIndex<'s> {
         Ok(by_origin.get(&origin).map_or_else(|| Arc::from([]), Arc::clone))
     }
 
-    fn declaration(&self, unit: usize, functions: &Functions, index: usize, line: u32) -> Result<Declared, Error> {
+    fn declaration(
+        &self,
+        unit: usize,
+        functions: &Functions,
+        index: usize,
+        line: u32,
+    ) -> Result<FunctionDeclaration, Error> {
         let die = Die { unit, offset: functions.node(index).map_or(0, |node| node.offset) };
         let name = self.units.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
         let (mut within, mut is_nested) = (Vec::new(), false);
@@ -304,7 +310,7 @@ impl<'s> FunctionIndex<'s> {
                 break;
             }
         }
-        Ok(Declared { origin: root, line, name, within, is_nested })
+        Ok(FunctionDeclaration { origin: root, line, name, within, is_nested })
     }
 
     /// The name of a function in the source, with the namespaces and types around it; `None` if it

@@ -47,7 +47,7 @@ impl ListEntry<'_> {
 }
 
 /// The content of a location attribute.
-pub(super) enum Listed<'s> {
+pub(super) enum LocationContent<'s> {
     /// One expression for all of the scope.
     Single(Expression<Reader<'s>>),
     /// A location list.
@@ -56,11 +56,15 @@ pub(super) enum Listed<'s> {
 
 impl<'s> Locations<'s> {
     /// Reads a location attribute of `from`.
-    pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, ExpressionRefusal> {
+    pub(super) fn location_attribute(
+        &self,
+        from: Die,
+        value: &Value<'s>,
+    ) -> Result<LocationContent<'s>, ExpressionRefusal> {
         let unit = self.units.unit(from.unit)?;
         match value {
-            AttributeValue::Exprloc(expression) => Ok(Listed::Single(*expression)),
-            AttributeValue::Block(block) => Ok(Listed::Single(Expression(*block))),
+            AttributeValue::Exprloc(expression) => Ok(LocationContent::Single(*expression)),
+            AttributeValue::Block(block) => Ok(LocationContent::Single(Expression(*block))),
             AttributeValue::LocationListsRef(_) | AttributeValue::DebugLocListsIndex(_) => {
                 let offset = match value {
                     AttributeValue::DebugLocListsIndex(index) => {
@@ -72,7 +76,7 @@ impl<'s> Locations<'s> {
                 };
                 let offset = offset.map_err(|error| self.units.error(from, error))?;
                 let offset = offset.ok_or_else(|| self.units.error(from, DwarfProblem::LocationListOffset))?;
-                self.list(from, unit, offset).map(Listed::List)
+                self.list(from, unit, offset).map(LocationContent::List)
             }
             _ => Err(Unsupported::LocationForm.into()),
         }

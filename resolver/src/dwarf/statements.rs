@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::debug_info::DebugInfo;
 use super::files::SourcePath;
-use super::functions::Declared;
+use super::functions::FunctionDeclaration;
 use super::lines::{LineRow, Rows};
 use super::unit::Die;
 use crate::Error;
@@ -63,7 +63,7 @@ impl DebugInfo<'_> {
         let rows = self.rows(unit)?;
         let functions = self.scopes.functions.declared_in(unit, file)?;
         // The function of a line is the one that is declared last before it.
-        let function = |line: u32| functions.partition_point(|declared: &Declared| declared.line <= line);
+        let function = |line: u32| functions.partition_point(|declared: &FunctionDeclaration| declared.line <= line);
         let is_near = |row: &LineRow| row.is_statement && numbers.contains(&row.file());
         let is_inside = |row: &LineRow| is_near(row) && row.line != line && function(row.line) == function(line);
         let mut of_line: Vec<usize> = numbers.iter().flat_map(|number| rows.of_line(*number, line)).collect();

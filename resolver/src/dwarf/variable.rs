@@ -20,7 +20,7 @@ use crate::location::{Expr, InfoOffset, Location, Node, Source};
 const LINKS: usize = 32;
 
 /// What an entry says about its location or value.
-enum Said<'s> {
+enum LocationOrValue<'s> {
     Location(Die, Value<'s>),
     Constant(Die, Value<'s>),
     Nothing,
@@ -35,9 +35,9 @@ impl<'s> Locations<'s> {
     pub(super) fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
         let evaluator = Evaluator { info: self, context: EvaluationContext::Frame(frame), depth: 0 };
         let described = match self.said(variable)? {
-            Said::Location(from, value) => evaluator.attribute(from, &value),
-            Said::Constant(from, value) => self.constant(variable, from, &value),
-            Said::Nothing => return Ok(Described::Never),
+            LocationOrValue::Location(from, value) => evaluator.attribute(from, &value),
+            LocationOrValue::Constant(from, value) => self.constant(variable, from, &value),
+            LocationOrValue::Nothing => return Ok(Described::Never),
         };
         match described {
             Ok(Described::Lost { .. }) => Ok(Described::Lost { ranges: self.variable_ranges(variable)? }),
@@ -58,11 +58,11 @@ impl<'s> Locations<'s> {
     pub(super) fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
         let evaluator = Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0 };
         let ranges = match self.said(variable)? {
-            Said::Location(from, value) => evaluator.attribute_ranges(from, &value),
-            Said::Constant(from, value) => {
+            LocationOrValue::Location(from, value) => evaluator.attribute_ranges(from, &value),
+            LocationOrValue::Constant(from, value) => {
                 self.constant(variable, from, &value).map(|_| vec![Vaddr(0)..Vaddr(u64::MAX)])
             }
-            Said::Nothing => Ok(Vec::new()),
+            LocationOrValue::Nothing => Ok(Vec::new()),
         };
         match ranges {
             Ok(ranges) => Ok(ranges),
@@ -85,18 +85,18 @@ impl<'s> Locations<'s> {
     }
 
     /// The location or value of an entry or its origins. The entry's own attribute has precedence.
-    fn said(&self, variable: Die) -> Result<Said<'s>, Error> {
+    fn said(&self, variable: Die) -> Result<LocationOrValue<'s>, Error> {
         let mut die = variable;
         for _ in 0..LINKS {
             if let Some(value) = self.units.own_attribute(die, dw::DW_AT_location)? {
-                return Ok(Said::Location(die, value));
+                return Ok(LocationOrValue::Location(die, value));
             }
             if let Some(value) = self.units.own_attribute(die, dw::DW_AT_const_value)? {
-                return Ok(Said::Constant(die, value));
+                return Ok(LocationOrValue::Constant(die, value));
             }
             match self.units.origin(die)? {
                 Some(origin) => die = origin,
-                None => return Ok(Said::Nothing),
+                None => return Ok(LocationOrValue::Nothing),
             }
         }
         Err(self.units.error(variable, DwarfProblem::EndlessOrigins))

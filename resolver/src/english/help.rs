@@ -27,7 +27,7 @@ pub fn help(finding: &Finding) -> String {
     }
     let is_change = |cause: &Cause| matches!(cause, Cause::Argument(reason) if reason.is_change_at_site());
     let anchor_helps = finding.causes.iter().any(is_change);
-    let place = Place { file: &finding.file, is_async: finding.is_async };
+    let place = FindingPlace { file: &finding.file, is_async: finding.is_async };
     advice(code, place, finding.argument.as_deref(), finding.can_keep, anchor_helps)
 }
 
@@ -76,7 +76,7 @@ const PROBE: &str = "write `simple_probe!` in place of `simple_mark!`, which eva
 
 /// Where a marker is.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct FindingPlace<'p> {
     file: &'p str,
     /// Whether it is in an async function: rustc (1.95) describes no variable of one that was inlined, before
     /// or behind its last use.
@@ -85,7 +85,13 @@ struct Place<'p> {
 
 /// The help for a code, for a marker or one of its arguments. `anchor_helps` says that an
 /// anchor settles a doubtful argument.
-fn advice(code: Code, place: Place<'_>, argument: Option<&str>, can_keep: CanKeep, anchor_helps: bool) -> String {
+fn advice(
+    code: Code,
+    place: FindingPlace<'_>,
+    argument: Option<&str>,
+    can_keep: CanKeep,
+    anchor_helps: bool,
+) -> String {
     let is_rust = is_rust(place.file);
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
     let argument = match (code, argument) {
@@ -223,10 +229,10 @@ fn explained(code: Code) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CanKeep, Code, PROBE, Place, advice};
+    use super::{CanKeep, Code, FindingPlace, PROBE, advice};
 
-    fn at(file: &str) -> Place<'_> {
-        Place { file, is_async: false }
+    fn at(file: &str) -> FindingPlace<'_> {
+        FindingPlace { file, is_async: false }
     }
 
     fn help(code: Code, file: &str, argument: Option<&str>) -> String {
@@ -265,7 +271,7 @@ mod tests {
     /// To put the marker elsewhere does not help there: no variable has a place.
     #[test]
     fn a_lost_argument_of_an_async_function_needs_a_probe() {
-        let place = Place { file: "a.rs", is_async: true };
+        let place = FindingPlace { file: "a.rs", is_async: true };
         let advice = |can_keep| advice(Code::Lost, place, Some("path"), can_keep, false);
         assert_eq!(advice(CanKeep::Yes), format!("keep it with `keep path`, or {PROBE}"));
         assert_eq!(advice(CanKeep::No), PROBE);

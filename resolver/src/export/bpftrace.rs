@@ -4,7 +4,7 @@ use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill, most, smaller};
 use super::plan::{Planned, PlannedArgument, Point};
-use super::symbols::FunctionNames;
+use super::symbols::ImageSymbols;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
@@ -18,7 +18,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     if !writer.path.starts_with('/') || !writer.path.chars().all(is_plain) {
         return Err(ExportError::Path(Tool::Bpftrace));
     }
-    let names = FunctionNames::of(bytes)?;
+    let names = ImageSymbols::of(bytes)?;
     writer.heading(
         MARK,
         &[

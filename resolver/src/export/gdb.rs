@@ -137,7 +137,7 @@ fn arm_switches(writer: &mut Writer<'_>, switches: &[String], start: Option<Opti
 }
 
 /// A text with a known length: its address, its length, and how many bytes are printed at most.
-struct Text {
+struct SizedText {
     data: String,
     length: String,
     most: u32,
@@ -149,15 +149,15 @@ const LENGTH: char = '\0';
 
 /// The call of `printf`, and the texts that need commands before it.
 #[derive(Default)]
-struct Printed {
+struct PrintfCommand {
     call: Call,
-    texts: Vec<Text>,
+    texts: Vec<SizedText>,
 }
 
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: Processor) -> Result<(), SiteOmission> {
     let syntax = GdbSyntax { here: point.address, processor };
-    let mut printed = Printed::default();
-    fill(writer, MARK, point, &mut printed, Printed::text, |printed, conversion, wanted| {
+    let mut printed = PrintfCommand::default();
+    fill(writer, MARK, point, &mut printed, PrintfCommand::text, |printed, conversion, wanted| {
         printed.express(&syntax, conversion, wanted)
     })?;
     let call = printed.call.list();
@@ -170,7 +170,7 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: P
     writer.line("silent");
     let mut lengths = String::new();
     for (index, text) in printed.texts.iter().enumerate() {
-        let Text { data, length, most } = text;
+        let SizedText { data, length, most } = text;
         writer.line(&format!("set $smark_length_{index} = {length}"));
         writer.line(&format!("set $smark_data_{index} = {data}"));
         writer.line(&format!("if $smark_length_{index} > {most}"));
@@ -190,7 +190,7 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: P
     Ok(())
 }
 
-impl Printed {
+impl PrintfCommand {
     fn text(&mut self, text: &str) {
         for character in text.chars() {
             match character {
@@ -256,7 +256,7 @@ impl Printed {
                     }
                     Fetch::Number { .. } => return Err(ArgumentOmission::NoLocation),
                 };
-                self.sized(&field, Text { data, length, most: LONGEST });
+                self.sized(&field, SizedText { data, length, most: LONGEST });
                 return Ok(());
             }
             Fetch::Pointed(at) => ("s".to_owned(), format!("(char *){}", arithmetic::bits(syntax, at, 8)?)),
@@ -268,7 +268,7 @@ impl Printed {
                     Some(Count::Digits(most)) => most.min(LONGEST),
                     _ => LONGEST,
                 };
-                self.sized(&field, Text { data, length, most });
+                self.sized(&field, SizedText { data, length, most });
                 return Ok(());
             }
         };
@@ -279,7 +279,7 @@ impl Printed {
     }
 
     /// Adds a text with a length.
-    fn sized(&mut self, field: &str, text: Text) {
+    fn sized(&mut self, field: &str, text: SizedText) {
         let width = field.split('.').next().unwrap_or("%");
         let _ = write!(self.call.format, "{width}.{LENGTH}s");
         self.call.arguments.push(format!("(char *)$smark_data_{}", self.texts.len()));

@@ -70,7 +70,7 @@ pub fn image(
     let mut exported = Exported::default();
     let mut notes = table.notes.clone();
     let mut base = table.base;
-    let mut names = Names::default();
+    let mut names = ProbeNames::default();
     let mut moved = None;
     for planned in plan(image, keep, settings, true) {
         let point = match planned {
@@ -146,11 +146,11 @@ fn pad(bytes: &mut Vec<u8>, to: usize) {
 
 /// Names of probes. Sites of equal markers share a name; different markers get different numbers.
 #[derive(Default)]
-struct Names {
+struct ProbeNames {
     taken: HashMap<(String, String), String>,
 }
 
-impl Names {
+impl ProbeNames {
     fn of(&mut self, point: &Point<'_>) -> (String, String) {
         let marker = point.marker;
         let texts: Vec<&str> = marker.args.iter().map(|argument| &*argument.text).collect();

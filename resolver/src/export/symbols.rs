@@ -5,11 +5,11 @@ use crate::address::Vaddr;
 use crate::image::Image;
 
 /// The function symbols of an image.
-pub(super) struct FunctionNames<'data> {
+pub(super) struct ImageSymbols<'data> {
     image: Image<'data>,
 }
 
-impl<'data> FunctionNames<'data> {
+impl<'data> ImageSymbols<'data> {
     pub(super) fn of(bytes: &'data [u8]) -> Result<Self, ExportError> {
         Ok(Self { image: Image::parse(bytes).map_err(ExportError::Unreadable)? })
     }

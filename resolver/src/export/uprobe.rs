@@ -186,7 +186,7 @@ fn express(
 }
 
 /// The text for a value, and how many reads of memory it takes.
-type Text = (String, u32);
+type FetchText = (String, u32);
 
 struct FetchSyntax {
     here: Vaddr,
@@ -194,7 +194,7 @@ struct FetchSyntax {
 }
 
 /// The text of a read at an offset from the address `text`.
-fn within(reads: u32, offset: i64, (text, inner): Text) -> Result<Text, ArgumentOmission> {
+fn within(reads: u32, offset: i64, (text, inner): FetchText) -> Result<FetchText, ArgumentOmission> {
     let reads = inner + reads;
     if reads > READS {
         return Err(ArgumentOmission::TooManyReads(READS));
@@ -240,7 +240,7 @@ impl FetchSyntax {
     }
 
     /// A value of 8 bytes.
-    fn pointer(&self, at: &Operand) -> Result<Text, ArgumentOmission> {
+    fn pointer(&self, at: &Operand) -> Result<FetchText, ArgumentOmission> {
         match at {
             Operand::Register(register) => Ok((self.register(*register)?, 0)),
             Operand::Memory(address) => self.memory(address),
@@ -250,7 +250,7 @@ impl FetchSyntax {
     }
 
     /// The memory at an address.
-    fn memory(&self, address: &Expr) -> Result<Text, ArgumentOmission> {
+    fn memory(&self, address: &Expr) -> Result<FetchText, ArgumentOmission> {
         let (base, offset) = sum(address);
         match base.node() {
             Node::Address(target) => {
@@ -263,7 +263,7 @@ impl FetchSyntax {
     }
 
     /// The low `size` bytes of a computation.
-    fn value(&self, value: &Expr, size: u8) -> Result<Text, ArgumentOmission> {
+    fn value(&self, value: &Expr, size: u8) -> Result<FetchText, ArgumentOmission> {
         match unconverted(value, size).node() {
             Node::Register(register, of) if of.size(8) >= size => Ok((self.register(*register)?, 0)),
             // The last read has the size of the type, all others read 8 bytes.

@@ -8,7 +8,7 @@ use crate::error::{Error, OtherFormat};
 
 /// A member of an archive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member<'data> {
+pub(crate) struct ObjectMember<'data> {
     /// The member's name, as recorded in the archive.
     pub name: &'data [u8],
     /// The member's contents.
@@ -27,14 +27,14 @@ pub(crate) fn is_archive(data: &[u8]) -> bool {
 /// # Errors
 ///
 /// The archive is thin or malformed. A malformed member yields an error and ends the iteration.
-pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
+pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<ObjectMember<'_>, Error>>, Error> {
     let malformed = |error| Error::Archive { what: parser_says(error) };
     let archive = ArchiveFile::parse(data).map_err(malformed)?;
     if archive.is_thin() {
         return Err(Error::ThinArchive);
     }
 
-    let is_elf = |member: &object::Result<Member<'_>>| {
+    let is_elf = |member: &object::Result<ObjectMember<'_>>| {
         member.as_ref().map_or(true, |member| member.data.starts_with(&object::elf::ELFMAG))
     };
     Ok(archive
@@ -44,9 +44,12 @@ pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<
         .map(move |member| member.map_err(malformed)))
 }
 
-fn member<'data>(data: &'data [u8], entry: object::Result<ArchiveMember<'data>>) -> object::Result<Member<'data>> {
+fn member<'data>(
+    data: &'data [u8],
+    entry: object::Result<ArchiveMember<'data>>,
+) -> object::Result<ObjectMember<'data>> {
     let entry = entry?;
-    Ok(Member { name: entry.name(), data: entry.data(data)? })
+    Ok(ObjectMember { name: entry.name(), data: entry.data(data)? })
 }
 
 /// The format of data that is not ELF, by its first bytes. `None` if the format is unknown.

@@ -25,4 +25,4 @@ pub(crate) use contents::Contents;
 pub(crate) use elf_file::Image;
 pub use kind::ImageKind;
 pub(crate) use layout::Layout;
-pub(crate) use relocation::{Relocated, RelocationTarget};
+pub(crate) use relocation::{RelocationTarget, RelocationTargets};

@@ -29,11 +29,11 @@ pub(crate) enum RelocationTarget {
 
 /// The targets of the relocations of a section, by the offset of the relocated field.
 #[derive(Debug, Default)]
-pub(crate) struct Relocated {
+pub(crate) struct RelocationTargets {
     targets: HashMap<u64, RelocationTarget>,
 }
 
-impl Relocated {
+impl RelocationTargets {
     /// The target of the field at `offset`. `None` if no relocation changes the field.
     #[must_use]
     pub(crate) fn target(&self, offset: u64) -> Option<RelocationTarget> {
@@ -49,8 +49,8 @@ impl Image<'_> {
         name: &'static str,
         contents: &Contents<'_>,
         mut error: impl FnMut(Error),
-    ) -> Relocated {
-        let mut relocated = Relocated::default();
+    ) -> RelocationTargets {
+        let mut relocated = RelocationTargets::default();
         if !self.is_relocatable() {
             return relocated;
         }

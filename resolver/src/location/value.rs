@@ -33,7 +33,7 @@ impl ValueType {
 }
 
 /// A number, interpreted according to its type.
-enum Number {
+enum TypedNumber {
     Signed(i64),
     Unsigned(u64),
     Single(f32),
@@ -54,19 +54,19 @@ impl Value {
     }
 
     /// The value, with the generic type interpreted as unsigned.
-    fn number(self, address_size: u8) -> Number {
+    fn number(self, address_size: u8) -> TypedNumber {
         match self.of {
-            ValueType::Generic | ValueType::Unsigned(_) => Number::Unsigned(self.bits),
-            ValueType::Signed(_) => Number::Signed(self.signed(address_size)),
-            ValueType::Float(4) => Number::Single(f32::from_bits(self.bits as u32)),
-            ValueType::Float(_) => Number::Double(f64::from_bits(self.bits)),
+            ValueType::Generic | ValueType::Unsigned(_) => TypedNumber::Unsigned(self.bits),
+            ValueType::Signed(_) => TypedNumber::Signed(self.signed(address_size)),
+            ValueType::Float(4) => TypedNumber::Single(f32::from_bits(self.bits as u32)),
+            ValueType::Float(_) => TypedNumber::Double(f64::from_bits(self.bits)),
         }
     }
 
     /// The value, with the generic type interpreted as signed.
-    fn signed_number(self, address_size: u8) -> Number {
+    fn signed_number(self, address_size: u8) -> TypedNumber {
         match self.of {
-            ValueType::Generic => Number::Signed(self.signed(address_size)),
+            ValueType::Generic => TypedNumber::Signed(self.signed(address_size)),
             _ => self.number(address_size),
         }
     }
@@ -79,15 +79,15 @@ impl Value {
     pub fn unary(self, operation: Unary, address_size: u8) -> Result<Self, Unreadable> {
         let new = |bits| Ok(Self::new(self.of, bits, address_size));
         match (operation, self.signed_number(address_size)) {
-            (Unary::Abs, Number::Signed(number)) => new(number.wrapping_abs() as u64),
-            (Unary::Abs, Number::Unsigned(number)) => new(number),
-            (Unary::Abs, Number::Single(number)) => new(number.abs().to_bits().into()),
-            (Unary::Abs, Number::Double(number)) => new(number.abs().to_bits()),
-            (Unary::Neg, Number::Signed(number)) => new(number.wrapping_neg() as u64),
-            (Unary::Neg, Number::Single(number)) => new((-number).to_bits().into()),
-            (Unary::Neg, Number::Double(number)) => new((-number).to_bits()),
-            (Unary::Not, Number::Signed(_) | Number::Unsigned(_)) => new(!self.bits),
-            (Unary::Neg, Number::Unsigned(_)) | (Unary::Not, _) => Err(Unreadable::Types),
+            (Unary::Abs, TypedNumber::Signed(number)) => new(number.wrapping_abs() as u64),
+            (Unary::Abs, TypedNumber::Unsigned(number)) => new(number),
+            (Unary::Abs, TypedNumber::Single(number)) => new(number.abs().to_bits().into()),
+            (Unary::Abs, TypedNumber::Double(number)) => new(number.abs().to_bits()),
+            (Unary::Neg, TypedNumber::Signed(number)) => new(number.wrapping_neg() as u64),
+            (Unary::Neg, TypedNumber::Single(number)) => new((-number).to_bits().into()),
+            (Unary::Neg, TypedNumber::Double(number)) => new((-number).to_bits()),
+            (Unary::Not, TypedNumber::Signed(_) | TypedNumber::Unsigned(_)) => new(!self.bits),
+            (Unary::Neg, TypedNumber::Unsigned(_)) | (Unary::Not, _) => Err(Unreadable::Types),
         }
     }
 
@@ -107,13 +107,13 @@ impl Value {
             return Ok(Self { of: ValueType::Generic, bits: self.compare(operation, other, address_size).into() });
         }
         let bits = match (self.signed_number(address_size), other.signed_number(address_size)) {
-            (Number::Single(a), Number::Single(b)) => float(operation, a.into(), b.into()).map(|result| {
+            (TypedNumber::Single(a), TypedNumber::Single(b)) => float(operation, a.into(), b.into()).map(|result| {
                 // A single operation in double the precision, then rounded, gives the correctly
                 // rounded result.
                 u64::from((result as f32).to_bits())
             }),
-            (Number::Double(a), Number::Double(b)) => float(operation, a, b).map(f64::to_bits),
-            (Number::Signed(a), Number::Signed(b)) => match operation {
+            (TypedNumber::Double(a), TypedNumber::Double(b)) => float(operation, a, b).map(f64::to_bits),
+            (TypedNumber::Signed(a), TypedNumber::Signed(b)) => match operation {
                 Binary::Div => a.checked_div(b).or_else(|| (b != 0).then_some(a)).map(|result| result as u64),
                 // The generic type is unsigned in this operation.
                 Binary::Mod if self.of == ValueType::Generic => self.bits.checked_rem(other.bits),
@@ -131,10 +131,10 @@ impl Value {
 
     fn compare(self, operation: Binary, other: Self, address_size: u8) -> bool {
         let order = match (self.signed_number(address_size), other.signed_number(address_size)) {
-            (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
-            (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
-            (Number::Single(a), Number::Single(b)) => a.partial_cmp(&b),
-            (Number::Double(a), Number::Double(b)) => a.partial_cmp(&b),
+            (TypedNumber::Signed(a), TypedNumber::Signed(b)) => Some(a.cmp(&b)),
+            (TypedNumber::Unsigned(a), TypedNumber::Unsigned(b)) => Some(a.cmp(&b)),
+            (TypedNumber::Single(a), TypedNumber::Single(b)) => a.partial_cmp(&b),
+            (TypedNumber::Double(a), TypedNumber::Double(b)) => a.partial_cmp(&b),
             _ => None,
         };
         match operation {
@@ -152,9 +152,9 @@ impl Value {
     fn shift(self, operation: Binary, by: Self, address_size: u8) -> Result<Self, Unreadable> {
         let width = u64::from(self.of.size(address_size)) * 8;
         let by = match by.number(address_size) {
-            Number::Unsigned(by) => by,
-            Number::Signed(by) => u64::try_from(by).map_err(|_| Unreadable::Types)?,
-            Number::Single(_) | Number::Double(_) => return Err(Unreadable::Types),
+            TypedNumber::Unsigned(by) => by,
+            TypedNumber::Signed(by) => u64::try_from(by).map_err(|_| Unreadable::Types)?,
+            TypedNumber::Single(_) | TypedNumber::Double(_) => return Err(Unreadable::Types),
         };
         // A count below the width is at most 63.
         let steps = by.min(63) as u32;
@@ -192,24 +192,24 @@ impl Value {
         let bits = match (to, number) {
             (ValueType::Float(4), number) => u64::from(
                 match number {
-                    Number::Signed(number) => number as f32,
-                    Number::Unsigned(number) => number as f32,
-                    Number::Single(number) => number,
-                    Number::Double(number) => number as f32,
+                    TypedNumber::Signed(number) => number as f32,
+                    TypedNumber::Unsigned(number) => number as f32,
+                    TypedNumber::Single(number) => number,
+                    TypedNumber::Double(number) => number as f32,
                 }
                 .to_bits(),
             ),
             (ValueType::Float(_), number) => match number {
-                Number::Signed(number) => number as f64,
-                Number::Unsigned(number) => number as f64,
-                Number::Single(number) => number.into(),
-                Number::Double(number) => number,
+                TypedNumber::Signed(number) => number as f64,
+                TypedNumber::Unsigned(number) => number as f64,
+                TypedNumber::Single(number) => number.into(),
+                TypedNumber::Double(number) => number,
             }
             .to_bits(),
-            (_, Number::Signed(number)) => number as u64,
-            (_, Number::Unsigned(number)) => number,
-            (_, Number::Single(number)) => truncated(number.into(), to, address_size)?,
-            (_, Number::Double(number)) => truncated(number, to, address_size)?,
+            (_, TypedNumber::Signed(number)) => number as u64,
+            (_, TypedNumber::Unsigned(number)) => number,
+            (_, TypedNumber::Single(number)) => truncated(number.into(), to, address_size)?,
+            (_, TypedNumber::Double(number)) => truncated(number, to, address_size)?,
         };
         Ok(Self::new(to, bits, address_size))
     }

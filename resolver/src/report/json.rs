@@ -80,23 +80,23 @@ struct Document<'a> {
 
 object! { Document<'_>, Document { resolution, keep } => {
     "schema": SCHEMA,
-    "tool": Tool,
-    "images": List(|| resolution.images.iter().map(|image| Image { image, keep })),
+    "tool": ToolDocument,
+    "images": List(|| resolution.images.iter().map(|image| ImageDocument { image, keep })),
 }}
 
-struct Tool;
+struct ToolDocument;
 
-object! { Tool, Tool => {
+object! { ToolDocument, ToolDocument => {
     "name": "smark",
     "version": env!("CARGO_PKG_VERSION"),
 }}
 
-struct Image<'a> {
+struct ImageDocument<'a> {
     image: &'a ResolvedImage,
     keep: &'a dyn Fn(&Marker) -> bool,
 }
 
-object! { Image<'_>, Image { image, keep } => {
+object! { ImageDocument<'_>, ImageDocument { image, keep } => {
     "path": image.path,
     "module": &*image.module,
     "build_id": image.build_id,

@@ -35,7 +35,7 @@ pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Resul
             *column = (*column).max(style::width(&cell).min(WIDEST));
         }
     }
-    let table = Table { widths, layout };
+    let table = MarkerTable { widths, layout };
     table.head(out)?;
     for row in rows {
         let description = shown(&row.marker.description);
@@ -84,7 +84,7 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
             *column = (*column).max(style::width(&cell).min(WIDEST));
         }
     }
-    let table = Table { widths, layout };
+    let table = MarkerTable { widths, layout };
     table.head(out)?;
     for event in events {
         let cells = cells(event).map(Cow::Owned);
@@ -134,12 +134,12 @@ fn function_style(row: &Row<'_>) -> Style {
     }
 }
 
-struct Table {
+struct MarkerTable {
     widths: [usize; 3],
     layout: Layout,
 }
 
-impl Table {
+impl MarkerTable {
     fn head(&self, out: &mut dyn Write) -> io::Result<()> {
         let head = ["MODULE", "FUNCTION", "NAME"].map(Cow::Borrowed);
         self.row(out, "ID", &head, [style::HEAD; 3], style::HEAD, "DESCRIPTION")

@@ -49,7 +49,7 @@ pub fn write(
     layout: Layout,
 ) -> io::Result<()> {
     let all = resolution.images.iter().flat_map(|image| image.markers.iter().map(move |marker| (image, marker)));
-    let mut page = Page { out, layout };
+    let mut page = MarkerPage { out, layout };
     for (index, (image, marker)) in all.filter(|(_, marker)| keep(marker)).enumerate() {
         if index > 0 {
             page.line("")?;
@@ -63,12 +63,12 @@ pub fn write(
     Ok(())
 }
 
-struct Page<'o> {
+struct MarkerPage<'o> {
     out: &'o mut dyn Write,
     layout: Layout,
 }
 
-impl Page<'_> {
+impl MarkerPage<'_> {
     fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }

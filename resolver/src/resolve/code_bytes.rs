@@ -17,10 +17,10 @@ pub(super) struct CodeBytes<'i, 'data> {
     layout: Option<&'i Layout>,
     constants: OnceLock<Constants<'i, 'data>>,
     /// The sections of a relocatable object, by address.
-    sections: Vec<Section<'data>>,
+    sections: Vec<CodeSection<'data>>,
 }
 
-struct Section<'data> {
+struct CodeSection<'data> {
     index: SectionIndex,
     range: Range<u64>,
     bytes: OnceLock<Cow<'data, [u8]>>,
@@ -34,7 +34,7 @@ const WIDEST: u64 = 8;
 impl<'i, 'data> CodeBytes<'i, 'data> {
     pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>) -> Self {
         let laid_out = layout.into_iter().flat_map(|layout| image.laid_out(layout));
-        let section = |(index, range)| Section { index, range, bytes: OnceLock::new(), relocated: OnceLock::new() };
+        let section = |(index, range)| CodeSection { index, range, bytes: OnceLock::new(), relocated: OnceLock::new() };
         let mut sections: Vec<_> = laid_out.map(section).collect();
         sections.sort_by_key(|section| section.range.start);
         Self { image, layout, constants: OnceLock::new(), sections }
@@ -56,7 +56,7 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
         bytes.get(usize::try_from(at.0.checked_sub(section.range.start)?).ok()?..)
     }
 
-    fn section(&self, at: Vaddr) -> Option<&Section<'data>> {
+    fn section(&self, at: Vaddr) -> Option<&CodeSection<'data>> {
         let after = self.sections.partition_point(|section| section.range.start <= at.0);
         self.sections.get(after.checked_sub(1)?)
     }

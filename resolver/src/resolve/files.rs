@@ -64,7 +64,7 @@ impl<'i, 'b> Files<'i, 'b> {
         debug_files: &'b dyn DebugFiles,
         opened: &'b Store<Opened>,
     ) -> Self {
-        let state = State { of: path.to_owned(), ..State::default() };
+        let state = DebugFileState { of: path.to_owned(), ..DebugFileState::default() };
         let folders = DebugFolders { debug_files, opened, sections: Store::default(), state: Mutex::new(state) };
         Self { path, image, folders, separate: OnceCell::new(), loaded: OnceCell::new() }
     }
@@ -237,14 +237,14 @@ pub(super) struct DebugFolders<'b> {
     opened: &'b Store<Opened>,
     /// Those of split units, loaded.
     sections: Store<Sections<'b>>,
-    state: Mutex<State>,
+    state: Mutex<DebugFileState>,
 }
 
 /// The name of a file of split units, and the folder that it is relative to.
 type ObjectName = (Vec<u8>, Option<Vec<u8>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct DebugFileState {
     /// The file with the debug information, and with the skeletons of split units.
     of: String,
     notes: Vec<(&'static str, DebugFileProblem)>,
@@ -254,7 +254,7 @@ struct State {
 }
 
 impl<'b> DebugFolders<'b> {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, DebugFileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -19,7 +19,7 @@ use crate::text;
 
 /// The function that holds a site.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct SiteFunction {
     pub(super) function: Arc<str>,
     /// The name in the source, if the debug information has another one ([`source_names`]).
     pub(super) source: Option<Arc<str>>,
@@ -36,7 +36,7 @@ pub(super) fn name<'d, 's: 'd>(
     debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
     own_debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
     diagnostics: &mut Diagnostics,
-) -> HashMap<Pc, Named> {
+) -> HashMap<Pc, SiteFunction> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
     // Each place, and whether the instruction there belongs to all sites.
     let has_instruction = |site: &RawSite| site.anchored || site.origin == Origin::Block;
@@ -47,7 +47,7 @@ pub(super) fn name<'d, 's: 'd>(
         return HashMap::new();
     }
     let functions = image.functions();
-    let mut names = Names { functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
+    let mut names = SymbolNames { functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
     let mut ambiguous = Vec::new();
@@ -89,15 +89,15 @@ pub(super) fn name<'d, 's: 'd>(
 type SymbolName = (Arc<str>, Arc<str>);
 
 /// Names of functions, each demangled once.
-struct Names<'n, 'data, 'a> {
+struct SymbolNames<'n, 'data, 'a> {
     functions: Symbols<'n, 'data>,
     texts: &'n mut Interner<'a>,
     by_symbol: HashMap<u32, Option<SymbolName>>,
 }
 
-impl Names<'_, '_, '_> {
+impl SymbolNames<'_, '_, '_> {
     /// `None` if the symbol has no name, or the budget for text is used up.
-    fn named(&mut self, pc: Pc, function: &Symbol) -> Option<Named> {
+    fn named(&mut self, pc: Pc, function: &Symbol) -> Option<SiteFunction> {
         let name = self.by_symbol.entry(function.index).or_insert_with(|| {
             let symbol = self.functions.name(function);
             let name = demangle(symbol);
@@ -106,7 +106,7 @@ impl Names<'_, '_, '_> {
         });
         let (symbol, name) = name.as_ref()?;
         let offset = pc.address.saturating_sub(function.start);
-        Some(Named { function: Arc::clone(name), source: None, symbol: Some((Arc::clone(symbol), offset)) })
+        Some(SiteFunction { function: Arc::clone(name), source: None, symbol: Some((Arc::clone(symbol), offset)) })
     }
 
     /// A note that sites are between two functions.
@@ -118,7 +118,7 @@ impl Names<'_, '_, '_> {
 
 /// Names closures as the source does, as far as the debug information tells. Errors are those of the
 /// look-up of the site, which reports them.
-fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, Named>) {
+fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, SiteFunction>) {
     for (pc, named) in named.iter_mut().filter(|(_, named)| source_names::is_closure(&named.function)) {
         if let Ok(Some(described)) = debug.function(*pc) {
             named.source = source_names::of_symbol(&named.function, &described).map(Into::into);
@@ -129,14 +129,14 @@ fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, Named>) {
 fn from_debug_information(
     debug: &SiteDebug<'_, '_>,
     places: &[Pc],
-    named: &mut HashMap<Pc, Named>,
+    named: &mut HashMap<Pc, SiteFunction>,
     diagnostics: &mut Diagnostics,
 ) {
     for pc in places {
         match debug.function(*pc) {
             Ok(Some(function)) => {
                 let source = source_names::of_described(&function).map(Into::into);
-                named.insert(*pc, Named { function, source, symbol: None });
+                named.insert(*pc, SiteFunction { function, source, symbol: None });
             }
             Ok(None) => {}
             Err(error) => return diagnostics.note(SITES, DiagnosticKind::UnnamedFunctions { error }),

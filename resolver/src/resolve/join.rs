@@ -21,7 +21,7 @@ use super::{GhostProblem, LineProblem, Origin};
 use crate::address::SectionOffset;
 use crate::dwarf::files::SourcePath;
 use crate::error::{Error, RelocationProblem};
-use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
+use crate::image::{Contents, Image, Layout, RelocationTarget, RelocationTargets};
 
 /// A site record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +261,7 @@ impl<'a> Join<'a> {
         first
     }
 
-    fn add_site(&mut self, site: &Site, relocated: &Relocated) -> Result<(), Error> {
+    fn add_site(&mut self, site: &Site, relocated: &RelocationTargets) -> Result<(), Error> {
         let pc = self.pc(site, relocated)?;
         // The strings' offsets stand after pc, line and column, four bytes each.
         let after_pc = site.pc_offset().saturating_add(usize::from(site.address_size)) as u64;
@@ -300,7 +300,7 @@ impl<'a> Join<'a> {
     }
 
     /// Where a site is; `None` if it is dead.
-    fn pc(&self, site: &Site, relocated: &Relocated) -> Result<Option<Pc>, Error> {
+    fn pc(&self, site: &Site, relocated: &RelocationTargets) -> Result<Option<Pc>, Error> {
         if !self.is_relocatable {
             return Ok((!site.is_dead()).then_some(Pc::linked(site.pc)));
         }
@@ -316,7 +316,7 @@ impl<'a> Join<'a> {
     }
 
     /// Where the switch of a probe is; `None` if the linker dropped it.
-    fn switch(&self, site: &Site, switch: u64, relocated: &Relocated) -> Option<Pc> {
+    fn switch(&self, site: &Site, switch: u64, relocated: &RelocationTargets) -> Option<Pc> {
         if !self.is_relocatable {
             return (!site.is_tombstone(switch)).then_some(Pc::linked(switch));
         }

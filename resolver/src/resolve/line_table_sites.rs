@@ -29,7 +29,7 @@ const UNITS: usize = 64;
 const MARKERS: usize = 128;
 
 /// A marker whose sites are searched for.
-struct Search<'m> {
+struct LineTableSearch<'m> {
     /// Its place among the markers.
     index: usize,
     marker: &'m mut RawMarker,
@@ -57,13 +57,13 @@ pub(super) fn find(
     if let (Err(error), ()) = rayon::join(files, || lookup.prepare(!unrecorded.is_empty())) {
         return diagnostics.error(&error);
     }
-    let mut searches: Vec<Search<'_>> = Vec::with_capacity(unrecorded.len());
+    let mut searches: Vec<LineTableSearch<'_>> = Vec::with_capacity(unrecorded.len());
     for (index, marker) in unrecorded.into_iter().enumerate() {
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
-        searches.push(Search::start(index, marker, file, described, debug));
+        searches.push(LineTableSearch::start(index, marker, file, described, debug));
     }
     // Markers of one unit are next to each other.
-    searches.sort_by_key(Search::first_unit);
+    searches.sort_by_key(LineTableSearch::first_unit);
     let units: BTreeSet<usize> =
         searches.iter().flat_map(|search| search.line.iter().flat_map(LineSearch::units)).collect();
     let units: Vec<usize> = units.into_iter().collect();
@@ -101,7 +101,7 @@ pub(super) fn find(
     }
 }
 
-impl<'m> Search<'m> {
+impl<'m> LineTableSearch<'m> {
     fn start(
         index: usize,
         marker: &'m mut RawMarker,

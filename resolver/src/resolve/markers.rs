@@ -18,7 +18,7 @@ use super::diagnostics::Diagnostics;
 use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
 use super::found::{Found, Surroundings};
-use super::functions::Named;
+use super::functions::SiteFunction;
 use super::instructions::ProbeFacts;
 use super::interner::Interner;
 use super::join::{RawMarker, RawSite};
@@ -43,7 +43,7 @@ const BATCH: usize = 1024;
 pub(super) struct MarkerBuilder<'i, 'data, 'a> {
     image: &'i Image<'data>,
     texts: Interner<'a>,
-    named: HashMap<Pc, Named>,
+    named: HashMap<Pc, SiteFunction>,
     descriptions: Descriptions,
     section_names: HashMap<usize, Arc<str>>,
     folded: FoldedMarkers,
@@ -69,7 +69,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     pub(super) fn new(
         image: &'i Image<'data>,
         texts: Interner<'a>,
-        named: HashMap<Pc, Named>,
+        named: HashMap<Pc, SiteFunction>,
         descriptions: Descriptions,
         diagnostics: &'i mut Diagnostics,
     ) -> Self {

@@ -35,13 +35,13 @@ pub(super) struct Patched {
 }
 
 /// A table with its address.
-struct Table<'b> {
+struct PatchTable<'b> {
     start: Vaddr,
     bytes: &'b [u8],
     order: ByteOrder,
 }
 
-impl Table<'_> {
+impl PatchTable<'_> {
     /// The target of the offset that is `at` bytes from the start.
     fn target(&self, at: usize) -> Option<Vaddr> {
         let value = self.word(at)? as i32;
@@ -160,7 +160,7 @@ impl Patched {
 }
 
 /// Calls `use_` with each table of a name, with its relocations applied.
-fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&Table<'_>)) {
+fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&PatchTable<'_>)) {
     let (image, layout) = (code.image(), code.layout());
     for contents in image.contents(name) {
         let Ok(mut contents) = contents else { continue };
@@ -174,12 +174,12 @@ fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&Tabl
             // An offset that cannot be relocated leads far away from all code.
             image.relocate(name, &mut contents, place, |_| {});
         }
-        use_(&Table { start, bytes: &contents.bytes, order: image.byte_order() });
+        use_(&PatchTable { start, bytes: &contents.bytes, order: image.byte_order() });
     }
 }
 
 /// Bytes of an entry of the table of faults; `None` if the table has no whole number of them.
-fn fault_size(table: &Table<'_>, set: &dyn InstructionSet) -> Option<usize> {
+fn fault_size(table: &PatchTable<'_>, set: &dyn InstructionSet) -> Option<usize> {
     // The third field is a type, one of a few, with data in the upper half. In old tables the
     // offset of the next entry is there.
     let is_typed = |size: usize| {
@@ -195,7 +195,7 @@ fn fault_size(table: &Table<'_>, set: &dyn InstructionSet) -> Option<usize> {
 
 /// The instructions that may be replaced, each with its replacement; `None` if the size of the
 /// entries is not known.
-fn alternatives(code: &CodeBytes<'_, '_>, table: &Table<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
+fn alternatives(code: &CodeBytes<'_, '_>, table: &PatchTable<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
     // The two lengths are the last fields. Entries of 13 bytes have a byte of padding behind them.
     let read = |size: usize, lengths: usize| {
         let entry = |at: usize| {

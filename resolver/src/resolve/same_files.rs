@@ -13,19 +13,19 @@ use super::join::{Joined, RawMarker};
 use super::site_debug::SiteDebug;
 
 /// Name, line, format and arguments of a marker.
-type Text = (TextId, u32, TextId, TextId);
+type MarkerText = (TextId, u32, TextId, TextId);
 
 /// Makes one marker of those that stand in one file.
 pub(super) fn merge(joined: &mut Joined<'_>, debug: &SiteDebug<'_, '_>) {
-    let text = |marker: &RawMarker| -> Text { (marker.name, marker.line, marker.format, marker.args) };
-    let mut alike: HashMap<Text, usize> = HashMap::new();
+    let text = |marker: &RawMarker| -> MarkerText { (marker.name, marker.line, marker.format, marker.args) };
+    let mut alike: HashMap<MarkerText, usize> = HashMap::new();
     for marker in &joined.markers {
         *alike.entry(text(marker)).or_default() += 1;
     }
     if alike.values().all(|count| *count == 1) {
         return;
     }
-    let mut first: HashMap<(Text, Arc<str>), usize> = HashMap::new();
+    let mut first: HashMap<(MarkerText, Arc<str>), usize> = HashMap::new();
     let mut kept: Vec<RawMarker> = Vec::with_capacity(joined.markers.len());
     for mut marker in std::mem::take(&mut joined.markers) {
         let is_alone = alike.get(&text(&marker)).is_none_or(|count| *count == 1);

@@ -49,12 +49,12 @@ pub fn printf(
         Some(precision @ 0..) => Some(bounded(precision.unsigned_abs())?),
         _ => None,
     };
-    let mut writer = Writer { conversion, flags, width, precision, context, cut: false };
+    let mut writer = ConversionWriter { conversion, flags, width, precision, context, cut: false };
     let bytes = writer.argument(of, object, 0, None, 0)?;
     Ok(Rendered { text: text::from_bytes(&bytes), cut: writer.cut })
 }
 
-struct Writer<'a> {
+struct ConversionWriter<'a> {
     conversion: &'a Conversion,
     flags: Flags,
     width: usize,
@@ -63,7 +63,7 @@ struct Writer<'a> {
     cut: bool,
 }
 
-impl Writer<'_> {
+impl ConversionWriter<'_> {
     fn argument(
         &mut self,
         of: &Type,

@@ -32,13 +32,13 @@ const NESTING: u32 = 64;
 #[must_use]
 pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rendered {
     let mut renderer = Renderer { context, out: Rendered::default(), depth: 0, nesting: 0 };
-    renderer.value(of, object, At { bit: 0, bits: None });
+    renderer.value(of, object, BitRange { bit: 0, bits: None });
     renderer.out
 }
 
 /// A position in an object.
 #[derive(Clone, Copy)]
-struct At {
+struct BitRange {
     bit: u64,
     /// The size in bits, if this is a bit-field.
     bits: Option<u64>,
@@ -61,7 +61,7 @@ impl Renderer<'_> {
         self.context.language == Language::Rust
     }
 
-    fn value(&mut self, of: &Type, object: Object<'_>, at: At) {
+    fn value(&mut self, of: &Type, object: Object<'_>, at: BitRange) {
         if self.out.text.len() >= self.context.limits.output || self.nesting >= NESTING {
             self.out.cut = true;
             return self.push("..");
@@ -73,7 +73,7 @@ impl Renderer<'_> {
         self.nesting -= 1;
     }
 
-    fn bits(&self, of: &Type, object: Object<'_>, at: At) -> Result<(u128, u64), &'static str> {
+    fn bits(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<(u128, u64), &'static str> {
         let size = match (at.bits, of.size) {
             (Some(bits), _) => bits,
             (None, Some(size)) => size.saturating_mul(8),
@@ -85,7 +85,7 @@ impl Renderer<'_> {
         Ok((object.bits(self.context.byte_order, at.bit, size)?, size))
     }
 
-    fn try_value(&mut self, of: &Type, object: Object<'_>, at: At) -> Result<(), &'static str> {
+    fn try_value(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> Result<(), &'static str> {
         match &of.shape {
             Shape::Void => self.push(if self.is_rust() { "()" } else { "void" }),
             Shape::Integer { signed } => {
@@ -179,7 +179,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn pointer(&mut self, of: &Type, object: Object<'_>, at: At) -> Result<(), &'static str> {
+    fn pointer(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> Result<(), &'static str> {
         let (bits, _) = self.bits(of, object, at)?;
         let address = u64::try_from(bits).map_err(|_| "<too large>")?;
         let pointee = pointee(of);
@@ -215,7 +215,7 @@ impl Renderer<'_> {
         let Some(bytes) = to.size.and_then(|size| self.context.at(address, size)) else { return false };
         self.push(prefix);
         self.depth += 1;
-        self.value(to, Object::new(&bytes), At { bit: 0, bits: None });
+        self.value(to, Object::new(&bytes), BitRange { bit: 0, bits: None });
         self.depth -= 1;
         true
     }
@@ -228,7 +228,13 @@ impl Renderer<'_> {
         }
     }
 
-    fn structure(&mut self, of: &Type, members: &[Member], object: Object<'_>, at: At) -> Result<(), &'static str> {
+    fn structure(
+        &mut self,
+        of: &Type,
+        members: &[Member],
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<(), &'static str> {
         if self.is_rust() {
             if let Some(member) = transparent(of) {
                 self.value(&member.of, object, inner(at, member)?);
@@ -252,7 +258,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn members(&mut self, of: &Type, members: &[Member], object: Object<'_>, at: At) {
+    fn members(&mut self, of: &Type, members: &[Member], object: Object<'_>, at: BitRange) {
         let rust = self.is_rust();
         let is_tuple = rust && !members.is_empty() && members.iter().all(|member| tuple_index(&member.name).is_some());
         let name = short_name(&of.name);
@@ -293,7 +299,13 @@ impl Renderer<'_> {
         self.push(close);
     }
 
-    fn variants(&mut self, of: &Type, variants: &Variants, object: Object<'_>, at: At) -> Result<(), &'static str> {
+    fn variants(
+        &mut self,
+        of: &Type,
+        variants: &Variants,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<(), &'static str> {
         let (chosen, value) = choose(variants, object, at.bit, self.context)?;
         let Some(chosen) = chosen else {
             let _ = write!(self.out.text, "<invalid {}: discriminant {value}>", short_name(&of.name));
@@ -320,7 +332,7 @@ impl Renderer<'_> {
         count: Option<u64>,
         stride: Option<u64>,
         object: Object<'_>,
-        at: At,
+        at: BitRange,
     ) -> Result<(), &'static str> {
         let is_text = matches!(element.shape, Shape::Character { .. }) && element.size == Some(1);
         let Some(count) = count else { return Err("<an array of no known length>") };
@@ -352,7 +364,7 @@ impl Renderer<'_> {
                 .and_then(|bytes| bytes.checked_mul(8))
                 .and_then(|bits| bits.checked_add(start));
             match bit {
-                Some(bit) => self.value(element, object, At { bit, bits: None }),
+                Some(bit) => self.value(element, object, BitRange { bit, bits: None }),
                 None => self.push(OUTSIDE),
             }
         }
@@ -363,7 +375,7 @@ impl Renderer<'_> {
         self.push(if rust { "]" } else { "}" });
     }
 
-    fn sequence(&mut self, sequence: &Sequence, object: Object<'_>, at: At) -> Result<(), &'static str> {
+    fn sequence(&mut self, sequence: &Sequence, object: Object<'_>, at: BitRange) -> Result<(), &'static str> {
         let (address, length) = ends(sequence, object, at.bit, self.context)?;
         let unreadable = |out: &mut String| _ = write!(out, "<unreadable: {length} at {address:#x}>");
         if sequence.kind != SequenceKind::Elements {
@@ -390,9 +402,9 @@ impl Renderer<'_> {
 }
 
 /// The position of a member.
-fn inner(at: At, member: &Member) -> Result<At, &'static str> {
+fn inner(at: BitRange, member: &Member) -> Result<BitRange, &'static str> {
     let bit = at.bit.checked_add(member.bit_offset).ok_or(OUTSIDE)?;
-    Ok(At { bit, bits: member.bit_size })
+    Ok(BitRange { bit, bits: member.bit_size })
 }
 
 /// The active variant and the discriminant. The variant is `None` if the discriminant selects none.

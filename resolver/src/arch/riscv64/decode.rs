@@ -34,12 +34,12 @@ pub(super) const SYSTEM: u32 = 0x73;
 
 /// An instruction as one of four bytes, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct InstructionWord {
     pub(super) bits: u32,
     pub(super) size: u8,
 }
 
-impl Word {
+impl InstructionWord {
     /// The instruction at the start of `bytes`; `None` if it is not known.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let half = u16::from_le_bytes(*bytes.first_chunk()?);
@@ -170,7 +170,7 @@ pub(super) fn sweep(start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) 
     let mut undecoded = None;
     while let Some(half) = rest.first_chunk().map(|half| u16::from_le_bytes(*half)) {
         let size = if half & 3 == 3 { 4 } else { 2 };
-        let word = Word::of(rest);
+        let word = InstructionWord::of(rest);
         // `c.unimp` has no long form.
         let successors = match (half, word) {
             (0, _) => Some(Successors::Traps),
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn compressed_instructions_stand_for_those_of_four_bytes() {
         for (half, bits, text) in EXPANDED {
-            assert_eq!(Word::of(&half.to_le_bytes()), Some(Word { bits, size: 2 }), "{text}");
+            assert_eq!(InstructionWord::of(&half.to_le_bytes()), Some(InstructionWord { bits, size: 2 }), "{text}");
         }
     }
 
@@ -368,7 +368,7 @@ mod tests {
     fn what_is_reserved_is_no_instruction() {
         // Zero immediates, `c.jr zero`, four bits of Zcb, an instruction of six bytes.
         for half in [0x0004u16, 0x6101, 0x8002, 0x9c65, 0x001f] {
-            assert_eq!(Word::of(&[half.to_le_bytes(), [0; 2]].concat()), None, "{half:#x}");
+            assert_eq!(InstructionWord::of(&[half.to_le_bytes(), [0; 2]].concat()), None, "{half:#x}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! bits); `add %a, %i, %t`; `lw %e, 0(%a)`; `add %e, %e, %t`; `jr %e`. Without position-independent
 //! code the entries are addresses. A check comes first: `li %n, n; bltu %n, i, default`.
 
-use super::decode::{AUIPC, BRANCH, JALR, LOAD, LUI, OP_IMM, OP_IMM_32, Word, ZERO};
+use super::decode::{AUIPC, BRANCH, InstructionWord, JALR, LOAD, LUI, OP_IMM, OP_IMM_32, ZERO};
 use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
@@ -44,9 +44,9 @@ type RegisterWalk = jump_table::Walk<IndexRegister>;
 
 impl Riscv64Tables<'_> {
     /// An instruction, and its address.
-    fn word(&self, index: usize) -> Option<(u64, Word)> {
+    fn word(&self, index: usize) -> Option<(u64, InstructionWord)> {
         let (at, code) = self.search.code(index)?;
-        Some((at, Word::of(code)?))
+        Some((at, InstructionWord::of(code)?))
     }
 
     fn definitions(&mut self, index: usize, register: u32) -> Option<Vec<usize>> {
@@ -54,7 +54,7 @@ impl Riscv64Tables<'_> {
     }
 
     /// The only instruction that gives a register its value at the instruction at `index`.
-    fn definition(&mut self, index: usize, register: u32) -> Option<(usize, Word)> {
+    fn definition(&mut self, index: usize, register: u32) -> Option<(usize, InstructionWord)> {
         let definition = self.search.definition(index, 1 << register)?;
         Some((definition, self.word(definition)?.1))
     }
@@ -184,7 +184,7 @@ impl Riscv64Tables<'_> {
 
 impl IndexRegister {
     /// Takes account of a branch between the check and the table.
-    fn pass_branch(&mut self, word: Word, is_taken: bool) {
+    fn pass_branch(&mut self, word: InstructionWord, is_taken: bool) {
         let (register, with, beyond) = match (word.funct3(), is_taken) {
             // bltu
             (6, false) => (word.rs2(), word.rs1(), 1),
@@ -199,7 +199,7 @@ impl IndexRegister {
 }
 
 /// The register whose low 32 bits an instruction copies: `mv` and `sext.w`.
-fn copied(word: Word) -> Option<u32> {
+fn copied(word: InstructionWord) -> Option<u32> {
     let is_copy = word.is_addi() || word.opcode() == OP_IMM_32 && word.funct3() == 0;
     (is_copy && word.immediate() == 0 && word.rs1() != ZERO).then(|| word.rs1())
 }

@@ -19,7 +19,7 @@ use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
 use crate::code::jump_table::{JumpTable, JumpTableSearch};
 use crate::code::probe::Probe;
 use crate::export::Tool;
-use decode::{JAL, RA, Word};
+use decode::{InstructionWord, JAL, RA};
 
 #[derive(Debug)]
 pub(crate) struct Riscv64;
@@ -32,7 +32,7 @@ impl InstructionSet for Riscv64 {
     }
 
     fn effects(&self) -> EffectsReader {
-        Box::new(|_, code| Word::of(code).map_or(Effects::UNKNOWN, Word::effects))
+        Box::new(|_, code| InstructionWord::of(code).map_or(Effects::UNKNOWN, InstructionWord::effects))
     }
 
     fn data_flow(&self) -> Option<(DataReader, Convention)> {
@@ -77,7 +77,7 @@ impl InstructionSet for Riscv64 {
     }
 
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee> {
-        let word = Word::of(code)?;
+        let word = InstructionWord::of(code)?;
         let is_call = word.opcode() == JAL && word.rd() == RA;
         is_call.then(|| Callee::At(Vaddr(at.wrapping_add_signed(word.jump_offset()))))
     }

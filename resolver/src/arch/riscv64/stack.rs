@@ -1,10 +1,10 @@
 //! What instructions do to the stack pointer and to s0, which is the frame pointer.
 
-use super::decode::{JAL, JALR, RA, S0, SP, Word, ZERO};
+use super::decode::{InstructionWord, JAL, JALR, RA, S0, SP, ZERO};
 use crate::code::instruction::StackDepth;
 
 pub(super) fn after(code: &[u8], before: StackDepth) -> Option<StackDepth> {
-    let word = Word::of(code)?;
+    let word = InstructionWord::of(code)?;
     // `-msave-restore`: the prologue calls a function that pushes, and returns through t0.
     if matches!(word.opcode(), JAL | JALR) && !matches!(word.rd(), ZERO | RA) {
         return None;

@@ -1,12 +1,12 @@
 //! What the kernel does with a uprobe on RISC-V. Taken from `arch/riscv/kernel/probes/decode-insn.c`
 //! and the masks in `arch/riscv/include/asm/insn.h`, not measured.
 
-use super::decode::{self, Word};
+use super::decode::{self, InstructionWord};
 use crate::code::probe::{Cost, Effect, Probe, RefusedReason};
 
 pub(super) fn probe(bytes: &[u8]) -> Probe {
     let half = bytes.first_chunk().map(|half| u16::from_le_bytes(*half));
-    let (Some(half), Some(word)) = (half, Word::of(bytes)) else {
+    let (Some(half), Some(word)) = (half, InstructionWord::of(bytes)) else {
         return Probe { instruction: None, effect: Effect::Unknown };
     };
     // As the assembler takes any instruction.
@@ -17,7 +17,7 @@ pub(super) fn probe(bytes: &[u8]) -> Probe {
     Probe { instruction: Some(text), effect: effect(half, word) }
 }
 
-fn effect(half: u16, word: Word) -> Effect {
+fn effect(half: u16, word: InstructionWord) -> Effect {
     match word.opcode() {
         // ecall, ebreak, and those that read or write a control register.
         decode::SYSTEM => Effect::Refused(RefusedReason::SystemInstruction),

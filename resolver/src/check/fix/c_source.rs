@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::change::{Edits, Refusal, Replacement};
-use super::tokens::{ArgumentTokens, Call, LineCounter, MarkerTokens};
+use super::tokens::{ArgumentTokens, LineCounter, MacroCall, MarkerTokens};
 use crate::text;
 
 /// The macro of a ghost.
@@ -27,7 +27,7 @@ const MACROS: [(&str, bool, bool); 6] = [
 const MOST_KEPT: usize = 8;
 
 /// All calls of these macros in a file.
-pub(super) fn calls(bytes: &[u8]) -> Vec<Call> {
+pub(super) fn calls(bytes: &[u8]) -> Vec<MacroCall> {
     let tokens = Lexer::new(bytes).tokens();
     let mut lines = LineCounter::new(bytes);
     let mut calls = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn calls(bytes: &[u8]) -> Vec<Call> {
         let column = u32::try_from(column.saturating_add(1)).unwrap_or(u32::MAX);
         let line = lines.line(token.range.start);
         let last = lines.line(close.range.end);
-        calls.push(Call {
+        calls.push(MacroCall {
             name: (*name).to_owned(),
             name_range: token.range.clone(),
             range: token.range.start..close.range.end,
@@ -60,7 +60,11 @@ pub(super) fn calls(bytes: &[u8]) -> Vec<Call> {
 }
 
 /// Renames the macro to the one that makes the edits.
-pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) -> Result<Vec<Replacement>, Refusal> {
+pub(super) fn replacements(
+    call: &MacroCall,
+    tokens: &MarkerTokens,
+    edits: &Edits,
+) -> Result<Vec<Replacement>, Refusal> {
     let (is_kept, is_anchored) = MACROS
         .iter()
         .find(|(name, _, _)| *name == call.name)

@@ -25,14 +25,14 @@ pub use edits::{Remedy, edits_for, wanted};
 pub(super) use edits::{can_keep, is_async};
 pub use keepable::keep_of_type;
 use rust_imports::Imports;
-use tokens::{Call, MarkerTokens};
+use tokens::{MacroCall, MarkerTokens};
 
 /// A parsed source file, with the invocations of markers in it.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     bytes: Arc<[u8]>,
     language: Result<SourceLanguage, Refusal>,
-    calls: Vec<Call>,
+    calls: Vec<MacroCall>,
     imports: Imports,
 }
 
@@ -129,8 +129,8 @@ impl SourceFile {
         tokens.arguments.get(index).map(|argument| argument.range.clone())
     }
 
-    fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&Call, &MarkerTokens), Refusal> {
-        let is_there = |call: &&Call| match (language, marker.column) {
+    fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&MacroCall, &MarkerTokens), Refusal> {
+        let is_there = |call: &&MacroCall| match (language, marker.column) {
             (SourceLanguage::Rust, Some(column)) => {
                 (call.lines.0, call.column) == (marker.line, column) || call.outermost == (marker.line, column)
             }
@@ -138,14 +138,14 @@ impl SourceFile {
             // gcc records the first line of an invocation, clang the last.
             (SourceLanguage::C, _) => (call.lines.0..=call.lines.1).contains(&marker.line),
         };
-        let here: Vec<&Call> = self.calls.iter().filter(is_there).collect();
-        let mut same: Vec<(&Call, &MarkerTokens)> = here
+        let here: Vec<&MacroCall> = self.calls.iter().filter(is_there).collect();
+        let mut same: Vec<(&MacroCall, &MarkerTokens)> = here
             .iter()
             .filter_map(|call| Some((*call, call.marker.as_ref()?)))
             .filter(|(call, tokens)| call.is_marker && tokens.is(marker))
             .collect();
         if same.len() > 1 && language == SourceLanguage::C {
-            let at_end = |(call, _): &(&Call, &MarkerTokens)| [call.lines.0, call.lines.1].contains(&marker.line);
+            let at_end = |(call, _): &(&MacroCall, &MarkerTokens)| [call.lines.0, call.lines.1].contains(&marker.line);
             if same.iter().filter(|same| at_end(same)).count() == 1 {
                 same.retain(at_end);
             }
@@ -161,13 +161,13 @@ impl SourceFile {
     }
 
     /// Why no macro call at the marker's place is the marker.
-    fn why_not(&self, here: &[&Call], marker: &Marker) -> Refusal {
+    fn why_not(&self, here: &[&MacroCall], marker: &Marker) -> Refusal {
         let in_macro = |name: &str| Refusal::InMacro { name: name.into() };
-        let forwards = |call: &&&Call| call.marker.as_ref().is_some_and(|tokens| tokens.is(marker));
+        let forwards = |call: &&&MacroCall| call.marker.as_ref().is_some_and(|tokens| tokens.is(marker));
         if let Some(call) = here.iter().find(forwards) {
             return in_macro(&call.name);
         }
-        let defined = |call: &&Call| {
+        let defined = |call: &&MacroCall| {
             call.definition.is_some() && call.marker.as_ref().is_some_and(|tokens| tokens.name == *marker.name)
         };
         if let Some(name) = self.calls.iter().find(defined).and_then(|call| call.definition.clone()) {

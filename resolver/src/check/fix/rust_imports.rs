@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::change::Replacement;
 use super::rust_tokens::{MARKER, is_ident, is_path_separator, is_punct, unraw};
-use super::tokens::Call;
+use super::tokens::MacroCall;
 
 pub(super) const PROBE: &str = "simple_probe";
 /// The path of the crate, if it is not renamed.
@@ -48,7 +48,7 @@ struct Leaf {
 
 /// How an invocation gets the macro of probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Access {
+enum NameAccess {
     /// It is in scope with this name.
     InScope(String),
     /// The import with this index has to import it.
@@ -181,43 +181,43 @@ impl Imports {
     }
 
     /// How a call without a path gets the macro of probes.
-    fn access(&self, name: &str, at: usize) -> Access {
+    fn access(&self, name: &str, at: usize) -> NameAccess {
         let named = |index: usize| self.leaves.get(index).map(|leaf| leaf.local.clone());
         if let Some(local) = self.visible(at, |leaf| leaf.original == PROBE).and_then(named) {
-            return Access::InScope(local);
+            return NameAccess::InScope(local);
         }
         if let Some(index) = self.visible(at, |leaf| leaf.local == name && leaf.original == MARKER) {
-            return Access::Imported(index);
+            return NameAccess::Imported(index);
         }
         let is_whole = |leaf: &Leaf| leaf.original == "*" && leaf.path.trim_start_matches(':') == CRATE;
         match self.has_macro_use || self.visible(at, is_whole).is_some() {
-            true => Access::InScope(PROBE.to_owned()),
-            false => Access::Path,
+            true => NameAccess::InScope(PROBE.to_owned()),
+            false => NameAccess::Path,
         }
     }
 
     /// The replacement that makes a probe of the path and the name of a marker.
-    pub(super) fn renamed(&self, call: &Call) -> Replacement {
+    pub(super) fn renamed(&self, call: &MacroCall) -> Replacement {
         let is_bare = call.range.start == call.name_range.start;
         if !is_bare && call.name == MARKER {
             return Replacement { range: call.name_range.clone(), text: PROBE.to_owned() };
         }
-        let access = if is_bare { self.access(&call.name, call.name_range.start) } else { Access::Path };
+        let access = if is_bare { self.access(&call.name, call.name_range.start) } else { NameAccess::Path };
         let text = match access {
-            Access::InScope(name) => name,
-            Access::Imported(_) => PROBE.to_owned(),
-            Access::Path => format!("{CRATE}::{PROBE}"),
+            NameAccess::InScope(name) => name,
+            NameAccess::Imported(_) => PROBE.to_owned(),
+            NameAccess::Path => format!("{CRATE}::{PROBE}"),
         };
         Replacement { range: call.range.start..call.name_range.end, text }
     }
 
     /// The changes of the `use` items that make these calls probes: `simple_probe` is imported with
     /// `simple_mark`, or in its place if nothing else uses that.
-    pub(super) fn changed(&self, calls: &[&Call]) -> Vec<Replacement> {
-        let bare: Vec<&&Call> = calls.iter().filter(|call| call.range.start == call.name_range.start).collect();
+    pub(super) fn changed(&self, calls: &[&MacroCall]) -> Vec<Replacement> {
+        let bare: Vec<&&MacroCall> = calls.iter().filter(|call| call.range.start == call.name_range.start).collect();
         let mut wanted: Vec<usize> = Vec::new();
         for call in &bare {
-            if let Access::Imported(index) = self.access(&call.name, call.name_range.start) {
+            if let NameAccess::Imported(index) = self.access(&call.name, call.name_range.start) {
                 wanted.push(index);
             }
         }
@@ -250,8 +250,9 @@ mod tests {
     /// The file with the calls of these markers, by name, made probes.
     fn probed(text: &str, names: &[&str]) -> String {
         let (calls, imports) = rust_source::calls(text.as_bytes()).expect("Rust");
-        let is_meant = |call: &&Call| call.marker.as_ref().is_some_and(|marker| names.contains(&marker.name.as_str()));
-        let calls: Vec<&Call> = calls.iter().filter(|call| call.is_marker).filter(is_meant).collect();
+        let is_meant =
+            |call: &&MacroCall| call.marker.as_ref().is_some_and(|marker| names.contains(&marker.name.as_str()));
+        let calls: Vec<&MacroCall> = calls.iter().filter(|call| call.is_marker).filter(is_meant).collect();
         let mut replacements = imports.changed(&calls);
         replacements.extend(calls.iter().map(|call| imports.renamed(call)));
         replacements.sort_by_key(|replacement| replacement.range.start);

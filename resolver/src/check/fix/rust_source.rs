@@ -13,31 +13,31 @@ use simple_markers_record::placeholders;
 use super::change::{Edits, Keep, Refusal, Replacement};
 use super::rust_imports::Imports;
 use super::rust_tokens::{MARKER, is_ident, is_path_separator, is_punct, unraw};
-use super::tokens::{ArgumentTokens, Call, MarkerTokens, OptionTokens};
+use super::tokens::{ArgumentTokens, MacroCall, MarkerTokens, OptionTokens};
 
 /// All macro calls in a file, and its imports.
-pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<Call>, Imports), Refusal> {
+pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<MacroCall>, Imports), Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)?;
     let tokens: TokenStream = text.parse().map_err(|_| Refusal::NotTokens)?;
     let imports = Imports::read(&tokens, bytes.len());
-    let mut reader = Reader { text, calls: Vec::new(), names: HashSet::from([MARKER.to_owned()]) };
+    let mut reader = MarkerReader { text, calls: Vec::new(), names: HashSet::from([MARKER.to_owned()]) };
     reader.tokens(tokens, None, None);
-    let Reader { mut calls, names, .. } = reader;
+    let MarkerReader { mut calls, names, .. } = reader;
     for call in &mut calls {
         call.is_marker = names.contains(&call.name);
     }
     Ok((calls, imports))
 }
 
-struct Reader<'t> {
+struct MarkerReader<'t> {
     text: &'t str,
-    calls: Vec<Call>,
+    calls: Vec<MacroCall>,
     /// The names of `simple_mark` in the file, such as `mark` after `use
     /// simple_markers::simple_mark as mark`.
     names: HashSet<String>,
 }
 
-impl Reader<'_> {
+impl MarkerReader<'_> {
     fn tokens(&mut self, tokens: TokenStream, outermost: Option<(u32, u32)>, definition: Option<&Arc<str>>) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Reader<'_> {
             let mark = usize::from(from.line == 1 && self.text.starts_with('\u{feff}'));
             let position = (number(from.line), number(from.column.saturating_add(1).saturating_sub(mark)));
             let outermost = outermost.unwrap_or(position);
-            self.calls.push(Call {
+            self.calls.push(MacroCall {
                 name: unraw(&name.to_string()).to_owned(),
                 name_range: name.span().byte_range(),
                 range: start.span().byte_range().start..group.span_close().byte_range().end,

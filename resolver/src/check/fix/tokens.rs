@@ -7,7 +7,7 @@ use crate::resolve::Marker;
 
 /// A macro call in a source file.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct MacroCall {
     /// The last component of its path.
     pub(super) name: String,
     /// The bytes of the last component.

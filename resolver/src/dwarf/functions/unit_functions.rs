@@ -98,7 +98,7 @@ pub(super) struct Inside {
 
 /// A function, as its source declares it.
 #[derive(Clone, Debug)]
-pub(in crate::dwarf) struct Declared {
+pub(in crate::dwarf) struct FunctionDeclaration {
     /// The abstract entry, which all its instances refer to.
     pub(in crate::dwarf) origin: Die,
     pub(in crate::dwarf) line: u32,
@@ -110,7 +110,7 @@ pub(in crate::dwarf) struct Declared {
     pub(in crate::dwarf) is_nested: bool,
 }
 
-impl Declared {
+impl FunctionDeclaration {
     /// Whether `inner` is written inside this function. rustc puts a closure, and every other item
     /// of a function, in a namespace with the name of the function.
     pub(in crate::dwarf) fn is_around(&self, inner: &Self) -> bool {
@@ -124,7 +124,7 @@ impl Declared {
 pub(super) struct OfFile {
     /// Their lines and nodes.
     pub(super) places: Vec<(u32, usize)>,
-    pub(super) declared: OnceLock<Arc<[Declared]>>,
+    pub(super) declared: OnceLock<Arc<[FunctionDeclaration]>>,
 }
 
 /// What is known of some nodes of a unit; made when it is asked for.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::files::{SourcePath, best};
-use super::super::functions::{Declared, Functions};
+use super::super::functions::{FunctionDeclaration, Functions};
 use super::super::unit::Die;
 use super::{MarkerSite, Scopes};
 use crate::Error;
@@ -212,11 +212,11 @@ impl Scopes<'_> {
             declared.extend(all.get(..end).unwrap_or_default());
         }
         declared.sort_by_key(|known| Reverse(known.line));
-        let mut innermost: &[&Declared] = &[];
+        let mut innermost: &[&FunctionDeclaration] = &[];
         for group in declared.chunk_by(|one, two| one.line == two.line) {
             self.units.charge(group.len() as u64)?;
             let Some(first) = group.first() else { continue };
-            let is_around = |outer: &&Declared| {
+            let is_around = |outer: &&FunctionDeclaration| {
                 self.units.charge(1).is_ok() && innermost.iter().any(|inner| inner.is_nested || outer.is_around(inner))
             };
             if !innermost.is_empty() && !group.iter().any(is_around) {
