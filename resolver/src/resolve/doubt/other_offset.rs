@@ -56,13 +56,10 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
 fn is_offset(location: &Location, wanted: Register) -> bool {
     let is_register = |value: &Expr| register(&Location::whole(Source::Value(value.clone()))) == Some(wanted);
     let is_step = |value: &Expr| matches!(value.node(), Node::Constant(constant) if constant.bits != 0);
-    let mut value = match location.source() {
-        Some(Source::Value(value)) => value,
-        _ => return false,
-    };
+    let Some(Source::Value(mut value)) = location.source().cloned() else { return false };
     loop {
         value = match value.node() {
-            Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => a,
+            Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => a.clone(),
             Node::Binary(Binary::Plus, a, b) => return is_register(a) && is_step(b) || is_step(a) && is_register(b),
             Node::Binary(Binary::Minus, a, b) => return is_register(a) && is_step(b),
             _ => return false,
