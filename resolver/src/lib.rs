@@ -76,7 +76,7 @@ pub mod types;
 pub mod verdicts;
 
 pub use error::{DwarfProblem, Error, OtherFormat, RelocationProblem};
-pub use simple_markers_record::{self as record, integer};
+pub use simple_markers_record as record;
 
 /// What the fuzz targets call directly. It is not part of the interface.
 #[cfg(feature = "fuzzing")]

@@ -1,7 +1,7 @@
 //! The values of a hit, with their types.
 
+use simple_markers_record::integer;
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::integer;
 use simple_markers_resolver::types::Names;
 
 use crate::plan::{Placeholder, Reading, Source};

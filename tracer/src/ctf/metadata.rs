@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
+use simple_markers_record::integer;
 use simple_markers_record::tsdl::{self, Quoted};
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::integer;
 
 use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;

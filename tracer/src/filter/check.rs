@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use simple_markers_record::integer;
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::integer;
 use simple_markers_resolver::select::closest;
 
 use super::Filter;

@@ -1,6 +1,6 @@
 //! Evaluates a filter on the inputs of a site, such as those of a record that was made without it.
 
-use simple_markers_resolver::integer;
+use simple_markers_record::integer;
 
 use crate::plan::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
