@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 /// A value that cannot be, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct JsonError {
     /// The way to the value, the last step first.
     steps: Vec<Step>,
     /// What is wrong with it.
@@ -38,7 +38,7 @@ pub enum Fault {
     TooLarge,
 }
 
-impl Error {
+impl JsonError {
     /// An error in the whole value.
     #[must_use]
     pub fn new(what: Fault) -> Self {
@@ -74,7 +74,7 @@ impl Error {
     }
 }
 
-impl Display for Error {
+impl Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.path().as_str() {
             "" => f.write_str("the text")?,
@@ -91,7 +91,7 @@ impl Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for JsonError {}
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
@@ -103,8 +103,8 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// The value is another one.
-    pub fn of(json: &'a Json) -> Result<Self, Error> {
-        json.as_object().map(Self).ok_or(Error::new(Fault::Malformed))
+    pub fn of(json: &'a Json) -> Result<Self, JsonError> {
+        json.as_object().map(Self).ok_or(JsonError::new(Fault::Malformed))
     }
 
     /// A member; `None` if it is missing or null.
@@ -118,8 +118,8 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, null, or `read` gives `None`.
-    pub fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, Error> {
-        self.some(name).and_then(read).ok_or_else(|| Error::new(Fault::Malformed).at(name))
+    pub fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, JsonError> {
+        self.some(name).and_then(read).ok_or_else(|| JsonError::new(Fault::Malformed).at(name))
     }
 
     /// A text.
@@ -127,7 +127,7 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, or no text.
-    pub fn text(self, name: &'static str) -> Result<&'a str, Error> {
+    pub fn text(self, name: &'static str) -> Result<&'a str, JsonError> {
         self.get(name, Json::as_str)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, or no text.
-    pub fn name(self, name: &'static str) -> Result<Arc<str>, Error> {
+    pub fn name(self, name: &'static str) -> Result<Arc<str>, JsonError> {
         self.text(name).map(Arc::from)
     }
 
@@ -145,7 +145,7 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is another value.
-    pub fn maybe_name(self, name: &'static str) -> Result<Option<Arc<str>>, Error> {
+    pub fn maybe_name(self, name: &'static str) -> Result<Option<Arc<str>>, JsonError> {
         self.some(name).map(|_| self.name(name)).transpose()
     }
 
@@ -154,9 +154,9 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, no whole number, or out of the range of `T`.
-    pub fn number<T: TryFrom<u64>>(self, name: &'static str) -> Result<T, Error> {
+    pub fn number<T: TryFrom<u64>>(self, name: &'static str) -> Result<T, JsonError> {
         let number = self.get(name, Json::as_u64)?;
-        T::try_from(number).map_err(|_| Error::new(Fault::Range).at(name))
+        T::try_from(number).map_err(|_| JsonError::new(Fault::Range).at(name))
     }
 
     /// The number of something of which there are `count`.
@@ -164,10 +164,10 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, no whole number, or not below `count`.
-    pub fn index(self, name: &'static str, count: usize) -> Result<usize, Error> {
+    pub fn index(self, name: &'static str, count: usize) -> Result<usize, JsonError> {
         let index = self.get(name, Json::as_u64)?;
         let there = usize::try_from(index).ok().filter(|index| *index < count);
-        there.ok_or_else(|| Error::new(Fault::Dangling).at(name))
+        there.ok_or_else(|| JsonError::new(Fault::Dangling).at(name))
     }
 
     /// A number as hexadecimal text ([`hexadecimal`]).
@@ -175,7 +175,7 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// It is missing, or written otherwise.
-    pub fn address(self, name: &'static str) -> Result<u64, Error> {
+    pub fn address(self, name: &'static str) -> Result<u64, JsonError> {
         self.get(name, hexadecimal)
     }
 
@@ -187,8 +187,8 @@ impl<'a> Object<'a> {
     pub fn items<T>(
         self,
         name: &'static str,
-        mut read: impl FnMut(&'a Json) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
+        mut read: impl FnMut(&'a Json) -> Result<T, JsonError>,
+    ) -> Result<Vec<T>, JsonError> {
         let values = self.get(name, Json::as_array)?.iter().enumerate();
         values.map(|(index, value)| read(value).map_err(|error| error.item(index).at(name))).collect()
     }
@@ -198,7 +198,11 @@ impl<'a> Object<'a> {
     /// # Errors
     ///
     /// Those of [`Self::items`], and an item is no object.
-    pub fn all<T>(self, name: &'static str, mut read: impl FnMut(Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    pub fn all<T>(
+        self,
+        name: &'static str,
+        mut read: impl FnMut(Self) -> Result<T, JsonError>,
+    ) -> Result<Vec<T>, JsonError> {
         self.items(name, |value| Self::of(value).and_then(&mut read))
     }
 }

@@ -21,6 +21,7 @@ mod lambdas;
 mod readme;
 mod references_live;
 mod terminal;
+mod type_names;
 
 fn main() -> std::process::ExitCode {
     harness::main()

@@ -57,9 +57,9 @@ macro_rules! object {
 struct View<'a, T: ?Sized>(&'a T);
 
 /// A list whose items are made while it is written.
-struct List<F>(F);
+struct ListDocument<F>(F);
 
-impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for List<F> {
+impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for ListDocument<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
@@ -70,7 +70,7 @@ fn views<'a, T>(values: &'a [T]) -> impl Serialize + use<'a, T>
 where
     View<'a, T>: Serialize,
 {
-    List(|| values.iter().map(View))
+    ListDocument(|| values.iter().map(View))
 }
 
 struct Document<'a> {
@@ -81,7 +81,7 @@ struct Document<'a> {
 object! { Document<'_>, Document { resolution, keep } => {
     "schema": SCHEMA,
     "tool": ToolDocument,
-    "images": List(|| resolution.images.iter().map(|image| ImageDocument { image, keep })),
+    "images": ListDocument(|| resolution.images.iter().map(|image| ImageDocument { image, keep })),
 }}
 
 struct ToolDocument;
@@ -103,7 +103,7 @@ object! { ImageDocument<'_>, ImageDocument { image, keep } => {
     "arch": image.arch.as_str(),
     "kind": image.kind.as_str(),
     "debug": image.debug.as_ref().map(View),
-    "markers": List(|| image.markers.iter().filter(|marker| keep(marker)).map(View)),
+    "markers": ListDocument(|| image.markers.iter().filter(|marker| keep(marker)).map(View)),
     "diagnostics": views(&image.diagnostics),
 }}
 
@@ -121,10 +121,10 @@ object! { View<'_, Marker>, View(marker) => {
     "column": marker.column,
     "format": &*marker.format,
     "description": &*marker.description,
-    "args": List(|| marker.args.iter().map(|arg| &*arg.text)),
+    "args": ListDocument(|| marker.args.iter().map(|arg| &*arg.text)),
     "declared": marker.declared,
     "survival": marker.survival.map(Survival::as_str),
-    "sites": List(|| marker.sites.iter().map(|site| MarkerSite { marker, site })),
+    "sites": ListDocument(|| marker.sites.iter().map(|site| SiteDocument { marker, site })),
     "absence": marker.absence.as_ref().map(View),
     "is_probe": marker.is_probe,
     "is_ghost": marker.is_ghost,
@@ -136,12 +136,12 @@ object! { View<'_, Absence>, View(absence) => {
 }}
 
 /// A site, and the marker that it is of.
-struct MarkerSite<'a> {
+struct SiteDocument<'a> {
     marker: &'a Marker,
     site: &'a Site,
 }
 
-object! { MarkerSite<'_>, MarkerSite { marker, site } => {
+object! { SiteDocument<'_>, SiteDocument { marker, site } => {
     "address": address(site.place.as_ref()),
     "file_offset": site.file_offset.map(|offset| hex(offset.0)),
     "symbol": site.symbol.as_deref(),
@@ -202,14 +202,14 @@ object! { View<'_, Argument>, View(argument) => {
     "location": argument.location_text.as_deref(),
     "code": argument.verdict.map(|verdict| verdict.code().as_str()),
     "why": argument.reason.as_ref().map(arguments::reason),
-    "ranges": List(|| argument.ranges.iter().map(|range| [hex(range.start), hex(range.end)])),
+    "ranges": ListDocument(|| argument.ranges.iter().map(|range| [hex(range.start), hex(range.end)])),
     "format_mismatch": argument.mismatch.as_ref().map(mismatch::mismatch),
     "reason": argument.reason.as_ref().map(Reason::name),
     "before": argument.reason.as_ref().and_then(Reason::location_before),
     "vector_register": argument.vector_register.as_deref(),
     if let Some(names) = argument.names.as_deref() => {
         // A value has at most 64 bits.
-        "names": List(|| names.pairs.iter().map(|(value, name)| (&**name, value.to_string()))),
+        "names": ListDocument(|| names.pairs.iter().map(|(value, name)| (&**name, value.to_string()))),
         "flags": names.is_flags,
     }
 }}

@@ -16,10 +16,10 @@ mod site_facts;
 pub(super) use site_facts::{Judgement, SiteFacts};
 
 /// A rule: what becomes of a verdict; `None` if it stays.
-type Rule = fn(&SiteFacts<'_>, &Judgement) -> Option<Judgement>;
+type ExactnessRule = fn(&SiteFacts<'_>, &Judgement) -> Option<Judgement>;
 
 /// All rules, in this order.
-const RULES: [Rule; 4] = [another_function::judge, hidden_edges::judge, copies::judge, folding::judge];
+const RULES: [ExactnessRule; 4] = [another_function::judge, hidden_edges::judge, copies::judge, folding::judge];
 
 /// The verdict on a site.
 pub(super) fn judge(facts: &SiteFacts<'_>) -> Judgement {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_events::{Integer, Names, Symbol, TypeSize};
-use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
 
 /// The most names of each kind that are kept.
 const MOST: usize = 1 << 16;
@@ -58,7 +58,7 @@ impl Known {
         })
     }
 
-    pub(crate) fn read(json: Object<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(json: Object<'_>) -> Result<Self, JsonError> {
         let of_type = |json: Object<'_>| {
             let size = json.number("size")?;
             let signed = json.some("signed").map(|_| json.get("signed", Json::as_bool)).transpose()?;
@@ -87,9 +87,9 @@ fn map<K: Ord, V>(
     json: Object<'_>,
     name: &'static str,
     pair: impl Fn(&str, &Json) -> Option<(K, V)>,
-) -> Result<BTreeMap<K, V>, Error> {
+) -> Result<BTreeMap<K, V>, JsonError> {
     let pairs = json.get(name, Json::as_object)?.iter().map(|(key, value)| pair(key, value));
-    pairs.collect::<Option<_>>().ok_or_else(|| Error::new(Fault::Malformed).at(name))
+    pairs.collect::<Option<_>>().ok_or_else(|| JsonError::new(Fault::Malformed).at(name))
 }
 
 impl Names for Known {

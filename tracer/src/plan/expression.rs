@@ -16,7 +16,7 @@
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::json::{Error, Fault, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, hexadecimal};
 use simple_markers_resolver::location::{Expr, Node, Register, Value, ValueType};
 
 use super::{MAX_DEPTH, MAX_NODES};
@@ -52,16 +52,16 @@ pub(super) fn to_json(of: &Expr) -> Json {
 }
 
 /// Reads a computation.
-pub(super) fn from_json(json: &Json) -> Result<Expr, Error> {
+pub(super) fn from_json(json: &Json) -> Result<Expr, JsonError> {
     read(json, 1)
 }
 
-fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
+fn read(json: &Json, depth: u16) -> Result<Expr, JsonError> {
     if depth > MAX_DEPTH {
-        return Err(Error::new(Fault::TooDeep));
+        return Err(JsonError::new(Fault::TooDeep));
     }
-    let array = json.as_array().ok_or(Error::new(Fault::Malformed))?;
-    let malformed = |index: usize| Error::new(Fault::Malformed).item(index);
+    let array = json.as_array().ok_or(JsonError::new(Fault::Malformed))?;
+    let malformed = |index: usize| JsonError::new(Fault::Malformed).item(index);
     let name = array.first().and_then(Json::as_str).ok_or(malformed(0))?;
     let inner = |index: usize| {
         let value = array.get(index).ok_or(malformed(index))?;
@@ -78,7 +78,7 @@ fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
             let (bits, of) = (number(1)?, typed(2)?);
             let value = Value::new(of, bits, 8);
             if value.bits != bits {
-                return Err(Error::new(Fault::Range).item(1));
+                return Err(JsonError::new(Fault::Range).item(1));
             }
             (Node::Constant(value), 3)
         }
@@ -86,14 +86,14 @@ fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
         "thread_local" => (Node::ThreadLocal(inner(1)?), 2),
         "register" => {
             let register = array.get(1).and_then(Json::as_u64).ok_or(malformed(1))?;
-            let register = u16::try_from(register).map_err(|_| Error::new(Fault::Range).item(1))?;
+            let register = u16::try_from(register).map_err(|_| JsonError::new(Fault::Range).item(1))?;
             (Node::Register(Register(register), typed(2)?), 3)
         }
         "memory" => {
             let (address, to) = (inner(1)?, typed(3)?);
             let size = array.get(2).and_then(Json::as_u64).ok_or(malformed(2))?;
             let size = u8::try_from(size).ok().filter(|size| (1..=to.size(8)).contains(size));
-            let size = size.ok_or(Error::new(Fault::Range).item(2))?;
+            let size = size.ok_or(JsonError::new(Fault::Range).item(2))?;
             (Node::Memory { address, size, to }, 4)
         }
         "convert" => (Node::Convert(typed(2)?, inner(1)?), 3),
@@ -107,5 +107,5 @@ fn read(json: &Json, depth: u16) -> Result<Expr, Error> {
     if array.len() > length {
         return Err(malformed(length));
     }
-    Expr::new(node).filter(|expr| expr.node_count() <= MAX_NODES).ok_or(Error::new(Fault::TooLarge))
+    Expr::new(node).filter(|expr| expr.node_count() <= MAX_NODES).ok_or(JsonError::new(Fault::TooLarge))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -43,7 +43,7 @@ pub enum FileError {
     Version(u64),
     /// A value cannot be.
     #[error(transparent)]
-    Value(#[from] Error),
+    Value(#[from] JsonError),
 }
 
 impl Plan {
@@ -83,10 +83,10 @@ impl Plan {
         let images = json.all("images", image)?;
         let mut known = HashSet::new();
         if let Some(index) = images.iter().position(|image| !known.insert(&image.build_id)) {
-            return Err(Error::new(Fault::Twice).at("build_id").item(index).at("images").into());
+            return Err(JsonError::new(Fault::Twice).at("build_id").item(index).at("images").into());
         }
         let markers = json.all("markers", |json| match PlannedMarker::read(json, images.len())? {
-            PlannedMarker { event: Some(_), .. } => Err(Error::new(Fault::Malformed).at("event")),
+            PlannedMarker { event: Some(_), .. } => Err(JsonError::new(Fault::Malformed).at("event")),
             marker => Ok(marker),
         })?;
         let names: Vec<_> = markers.iter().map(PlannedMarker::names).collect();
@@ -104,13 +104,13 @@ fn image_json(image: &PlannedImage) -> Json {
     json
 }
 
-fn image(json: Object<'_>) -> Result<PlannedImage, Error> {
+fn image(json: Object<'_>) -> Result<PlannedImage, JsonError> {
     let thread_local_size = json.some("thread_local_size").map(|_| json.number("thread_local_size")).transpose()?;
     let image = PlannedImage { thread_local_size, ..PlannedImage::read(json)? };
     let is_hexadecimal = |id: &String| !id.is_empty() && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
     match image.build_id.as_ref().is_some_and(is_hexadecimal) {
         true => Ok(image),
-        false => Err(Error::new(Fault::Malformed).at("build_id")),
+        false => Err(JsonError::new(Fault::Malformed).at("build_id")),
     }
 }
 
@@ -130,11 +130,11 @@ fn site_json(site: &PlannedSite) -> Json {
     json
 }
 
-fn site(json: Object<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) -> Result<PlannedSite, Error> {
+fn site(json: Object<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) -> Result<PlannedSite, JsonError> {
     let marker = json.index("marker", markers.len())?;
     let inputs = json.items("inputs", input)?;
     if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
-        return Err(Error::new(Fault::Range).at("inputs"));
+        return Err(JsonError::new(Fault::Range).at("inputs"));
     }
     let mut arguments = json.all("arguments", |json| argument(json, &inputs))?;
     for (argument, names) in arguments.iter_mut().zip(names.get(marker).into_iter().flatten()) {
@@ -171,13 +171,13 @@ fn input_json(input: &Input) -> Json {
     }
 }
 
-fn input(json: &Json) -> Result<Input, Error> {
+fn input(json: &Json) -> Result<Input, JsonError> {
     let array = json.as_array().map_or(&[][..], Vec::as_slice);
     let expression = |index: usize, of| expression::from_json(of).map_err(|error| error.item(index));
     let most = |index: usize, of: &Json| {
-        let most = of.as_u64().ok_or(Error::new(Fault::Malformed).item(index))?;
+        let most = of.as_u64().ok_or(JsonError::new(Fault::Malformed).item(index))?;
         let most = u16::try_from(most).ok().filter(|most| (1..=MAX_TEXT).contains(most));
-        most.ok_or(Error::new(Fault::Range).item(index))
+        most.ok_or(JsonError::new(Fault::Range).item(index))
     };
     match (array.first().and_then(Json::as_str), array) {
         (Some("number"), [_, value]) => Ok(Input::Number(expression(1, value)?)),
@@ -191,7 +191,7 @@ fn input(json: &Json) -> Result<Input, Error> {
         (Some("bytes"), [_, address, length, count]) => {
             Ok(Input::Bytes { address: expression(1, address)?, length: expression(2, length)?, most: most(3, count)? })
         }
-        _ => Err(Error::new(Fault::Malformed)),
+        _ => Err(JsonError::new(Fault::Malformed)),
     }
 }
 
@@ -241,22 +241,22 @@ fn write(reading: &Reading, json: &mut Map<String, Json>) {
     json.insert(name.to_owned(), value);
 }
 
-fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, Error> {
+fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, JsonError> {
     let source = match (Placeholder::read(json)?, json.some("either")) {
         (Some(placeholder), _) => Source::Unread(Unread::Filed { placeholder, words: json.maybe_name("why")? }),
         (None, None) if json.some("doubtful").is_some() => doubtful(json, inputs)?,
         (None, None) => Source::Read(reading(json, inputs)?),
         (None, Some(_)) => match <[Reading; 2]>::try_from(json.all("either", |json| reading(json, inputs))?) {
             Ok([here, before]) => Source::Either(here, before),
-            Err(_) => return Err(Error::new(Fault::Malformed).at("either")),
+            Err(_) => return Err(JsonError::new(Fault::Malformed).at("either")),
         },
     };
     Ok(PlannedArgument { text: json.name("text")?, source, names: None })
 }
 
-fn doubtful(json: Object<'_>, inputs: &[Input]) -> Result<Source, Error> {
+fn doubtful(json: Object<'_>, inputs: &[Input]) -> Result<Source, JsonError> {
     if json.some("doubtful") != Some(&Json::Bool(true)) {
-        return Err(Error::new(Fault::Malformed).at("doubtful"));
+        return Err(JsonError::new(Fault::Malformed).at("doubtful"));
     }
     let before = json.some("before").map(|before| reading(Object::of(before)?, inputs)).transpose();
     let before = before.map_err(|error| error.at("before"))?;
@@ -264,7 +264,7 @@ fn doubtful(json: Object<'_>, inputs: &[Input]) -> Result<Source, Error> {
     Ok(Source::Doubtful(Box::new(DoubtfulSource { here: reading(json, inputs)?, before, why, is_taken: false })))
 }
 
-fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {
+fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, JsonError> {
     let of = FieldType::read(json)?;
     if let (FieldType::Number { size, kind }, Some(_)) = (of, json.some("constant")) {
         return Ok(Reading::Constant { bits: json.get("constant", hexadecimal)?, size, kind });
@@ -273,7 +273,7 @@ fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {
     match (of, inputs.get(field)) {
         (FieldType::Number { size, kind }, Some(Input::Number(_))) => Ok(Reading::Number { field, size, kind }),
         (FieldType::Text, Some(Input::Text { .. } | Input::Bytes { .. })) => Ok(Reading::Text { field }),
-        _ => Err(Error::new(Fault::Malformed).at("input")),
+        _ => Err(JsonError::new(Fault::Malformed).at("input")),
     }
 }
 
@@ -287,11 +287,11 @@ fn left_out_json(left_out: &LeftOut) -> Json {
     json!({ "image": image, "marker": &**marker, "place": place, "kind": kind, "why": why.to_string() })
 }
 
-fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, Error> {
+fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, JsonError> {
     let kind = match json.text("kind")? {
         "no site" => UnwatchedKind::NoSite,
         "other" => UnwatchedKind::Other,
-        word => UnwatchedKind::NotExact(word.parse().map_err(|_| Error::new(Fault::Malformed).at("kind"))?),
+        word => UnwatchedKind::NotExact(word.parse().map_err(|_| JsonError::new(Fault::Malformed).at("kind"))?),
     };
     Ok(LeftOut {
         image: json.index("image", images)?,

@@ -5,7 +5,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::english;
 use simple_markers_resolver::export::fetch::NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
-use simple_markers_resolver::json::{Error, Fault};
+use simple_markers_resolver::json::{Fault, JsonError};
 use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
 use simple_markers_resolver::resolve::Exactness;
 
@@ -306,7 +306,7 @@ fn expressions_have_limits() {
     let deep = with(nested(MAX_DEPTH)).expect("it is not too deep");
     assert!(matches!(&deep.sites[0].inputs[0], Input::Number(of) if of.depth() == MAX_DEPTH));
     let what = |result: Result<Plan, FileError>| match result {
-        Err(FileError::Value(Error { what, .. })) => what,
+        Err(FileError::Value(JsonError { what, .. })) => what,
         other => panic!("{other:?}"),
     };
     assert_eq!(what(with(nested(MAX_DEPTH + 1))), Fault::TooDeep);

@@ -71,8 +71,11 @@ pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
     None
 }
 
+// Not local: what calls them may be compiled into another object.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
+    ".globl simple_markers_floor_emulated, simple_markers_floor_stepped",
+    ".hidden simple_markers_floor_emulated, simple_markers_floor_stepped",
     ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
     "simple_markers_floor_emulated:",
     "nop",

@@ -82,10 +82,10 @@ struct LabelFacts {
 }
 
 /// A rule: why hits at the place are not the passes of the ghost; `None` if it knows nothing against it.
-type Rule = fn(&LabelFacts) -> Option<ApproximateReason>;
+type LabelRule = fn(&LabelFacts) -> Option<ApproximateReason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 4] = [repeated_line, missing_copies, inside_statement, earlier_branch];
+const RULES: [LabelRule; 4] = [repeated_line, missing_copies, inside_statement, earlier_branch];
 
 fn judge(facts: &LabelFacts) -> Certainty {
     match RULES.iter().find_map(|rule| rule(facts)) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::json::{Error, Fault, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -81,7 +81,7 @@ impl Description {
         let markers = json.all("markers", |json| PlannedMarker::read(json, images.len()))?;
         let classes = json.all("classes", |json| class(json, markers.len()))?;
         if classes.len() > MAX_CLASSES {
-            return Err(Error::new(Fault::Range).at("classes").into());
+            return Err(JsonError::new(Fault::Range).at("classes").into());
         }
         let names: Vec<_> = markers.iter().map(PlannedMarker::names).collect();
         Ok(Self {
@@ -99,7 +99,7 @@ impl Description {
     }
 }
 
-fn kernel(json: Object<'_>) -> Result<Known, Error> {
+fn kernel(json: Object<'_>) -> Result<Known, JsonError> {
     let Some(kernel) = json.some("kernel") else { return Ok(Known::default()) };
     Object::of(kernel).and_then(Known::read).map_err(|error| error.at("kernel"))
 }
@@ -138,7 +138,7 @@ fn site(
     markers: &[PlannedMarker],
     names: &[Vec<Option<Arc<Names>>>],
     classes: &[Class],
-) -> Result<DescribedSite, Error> {
+) -> Result<DescribedSite, JsonError> {
     let argument = |json: Object<'_>| {
         let why = json.maybe_name("why")?.map(|why| why.to_string());
         let doubt = |value: &Json| value.as_str()?.parse::<Doubt>().ok();
@@ -163,34 +163,34 @@ fn site(
     let is_read = |number| class.fields.iter().any(|field| field.argument == number);
     let of_arguments = class.fields.iter().all(|field| field.argument < site.arguments.len());
     if class.marker != site.marker || !of_arguments {
-        return Err(Error::new(Fault::Dangling).at("class"));
+        return Err(JsonError::new(Fault::Dangling).at("class"));
     }
     match site.arguments.iter().enumerate().position(|(number, it)| it.unread.is_some() == is_read(number)) {
-        Some(wrong) => Err(Error::new(Fault::Malformed).at("unread").item(wrong).at("arguments")),
+        Some(wrong) => Err(JsonError::new(Fault::Malformed).at("unread").item(wrong).at("arguments")),
         None => Ok(site),
     }
 }
 
-fn class(json: Object<'_>, markers: usize) -> Result<Class, Error> {
+fn class(json: Object<'_>, markers: usize) -> Result<Class, JsonError> {
     let field = |json: Object<'_>| {
         let (argument, name) = (json.number("argument")?, json.text("name")?.to_owned());
         let label = |json: &Json| {
             let pair = json.as_array().map_or(&[][..], Vec::as_slice);
-            let [bits, name] = pair else { return Err(Error::new(Fault::Malformed)) };
+            let [bits, name] = pair else { return Err(JsonError::new(Fault::Malformed)) };
             let label = hexadecimal(bits).zip(name.as_str().map(Arc::from));
-            label.ok_or(Error::new(Fault::Malformed))
+            label.ok_or(JsonError::new(Fault::Malformed))
         };
         let labels = if json.some("labels").is_some() { json.items("labels", label)? } else { Vec::new() };
         Ok(ClassField { argument, name, of: FieldType::read(json)?, labels })
     };
     let fields = json.all("fields", field)?;
     if !fields.is_sorted_by(|one, next| one.argument < next.argument) {
-        return Err(Error::new(Fault::Malformed).at("fields"));
+        return Err(JsonError::new(Fault::Malformed).at("fields"));
     }
     Ok(Class { marker: json.index("marker", markers)?, has_site: json.get("has_site", Json::as_bool)?, fields })
 }
 
-fn left_out(json: Object<'_>) -> Result<DescribedOmission, Error> {
+fn left_out(json: Object<'_>) -> Result<DescribedOmission, JsonError> {
     Ok(DescribedOmission {
         image: json.number("image")?,
         marker: json.name("marker")?,

@@ -71,7 +71,7 @@ pub enum DescriptionError {
     Version(u64),
     /// A member is missing, or its value cannot be.
     #[error(transparent)]
-    Member(#[from] simple_markers_resolver::json::Error),
+    Member(#[from] simple_markers_resolver::json::JsonError),
 }
 
 /// A site.

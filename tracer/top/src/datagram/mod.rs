@@ -124,7 +124,7 @@ pub enum Refusal {
     /// It has another version.
     Version,
     /// A line is wrong. The first one is 0.
-    Line(usize, json::Error),
+    Line(usize, json::JsonError),
     /// It does not agree with earlier datagrams of its sender.
     Contradiction,
     /// There are too many senders already.

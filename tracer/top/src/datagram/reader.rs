@@ -33,7 +33,7 @@ impl Datagram {
         let Content::Part(part) = &mut datagram.content else {
             // The last datagram has no lines.
             return match rest.next() {
-                Some((index, _)) => Err(Refusal::Line(index, json::Error::new(Fault::Malformed))),
+                Some((index, _)) => Err(Refusal::Line(index, json::JsonError::new(Fault::Malformed))),
                 None => Ok(datagram),
             };
         };
@@ -41,14 +41,14 @@ impl Datagram {
             let line = parsed(bytes).and_then(|line| Line::of(Object::of(&line)?, part.interval.length));
             let line = line.map_err(|error| Refusal::Line(index, error))?;
             if part.lines.iter().any(|other| other.key() == line.key()) {
-                return Err(Refusal::Line(index, json::Error::new(Fault::Twice)));
+                return Err(Refusal::Line(index, json::JsonError::new(Fault::Twice)));
             }
             part.lines.push(line);
         }
         Ok(datagram)
     }
 
-    fn of(header: Object<'_>) -> Result<Self, json::Error> {
+    fn of(header: Object<'_>) -> Result<Self, json::JsonError> {
         let sender = header.get("sender", |sender| {
             let digits = sender.as_str()?;
             let is_number = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -64,8 +64,8 @@ impl Datagram {
 }
 
 impl Part {
-    fn of(header: Object<'_>) -> Result<Self, json::Error> {
-        let range = |name| json::Error::new(Fault::Range).at(name);
+    fn of(header: Object<'_>) -> Result<Self, json::JsonError> {
+        let range = |name| json::JsonError::new(Fault::Range).at(name);
         let parts: usize = header.number("parts")?;
         let part = header.number("part")?;
         if parts > LINES || part >= parts {
@@ -82,7 +82,7 @@ impl Part {
 }
 
 impl Line {
-    fn of(line: Object<'_>, interval: u64) -> Result<Self, json::Error> {
+    fn of(line: Object<'_>, interval: u64) -> Result<Self, json::JsonError> {
         let usage = usage(line, interval)?;
         let hits = maybe(line, "hits")?;
         if line.some("others").is_some() {
@@ -100,41 +100,41 @@ impl Line {
     }
 }
 
-fn parsed(line: &[u8]) -> Result<Json, json::Error> {
-    serde_json::from_slice(line).map_err(|_| json::Error::new(Fault::Malformed))
+fn parsed(line: &[u8]) -> Result<Json, json::JsonError> {
+    serde_json::from_slice(line).map_err(|_| json::JsonError::new(Fault::Malformed))
 }
 
-fn number(object: Object<'_>, name: &'static str, most: u64) -> Result<u64, json::Error> {
+fn number(object: Object<'_>, name: &'static str, most: u64) -> Result<u64, json::JsonError> {
     let number = object.number(name)?;
     if number > most {
-        return Err(json::Error::new(Fault::Range).at(name));
+        return Err(json::JsonError::new(Fault::Range).at(name));
     }
     Ok(number)
 }
 
 /// A number that may be missing.
-fn maybe(object: Object<'_>, name: &'static str) -> Result<Option<u64>, json::Error> {
+fn maybe(object: Object<'_>, name: &'static str) -> Result<Option<u64>, json::JsonError> {
     object.some(name).map(|_| number(object, name, NUMBER)).transpose()
 }
 
-fn pid(object: Object<'_>, name: &'static str) -> Result<u32, json::Error> {
+fn pid(object: Object<'_>, name: &'static str) -> Result<u32, json::JsonError> {
     let pid: u32 = object.number(name)?;
     if pid > PIDS {
-        return Err(json::Error::new(Fault::Range).at(name));
+        return Err(json::JsonError::new(Fault::Range).at(name));
     }
     Ok(pid)
 }
 
 /// A name that is safe to print.
-fn name(object: Object<'_>, member: &'static str) -> Result<String, json::Error> {
+fn name(object: Object<'_>, member: &'static str) -> Result<String, json::JsonError> {
     let name = object.text(member)?;
     if name.len() > NAME {
-        return Err(json::Error::new(Fault::Range).at(member));
+        return Err(json::JsonError::new(Fault::Range).at(member));
     }
     Ok(shown(name).into_owned())
 }
 
-fn usage(line: Object<'_>, interval: u64) -> Result<Usage, json::Error> {
+fn usage(line: Object<'_>, interval: u64) -> Result<Usage, json::JsonError> {
     Ok(Usage {
         cpu: number(line, "cpu_ns", most_cpu(interval))?,
         cpu_total: number(line, "cpu_total_ns", NUMBER)?,
