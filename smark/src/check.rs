@@ -54,8 +54,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
     /// Also write the findings to a file; may be given several times
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse)]
-    output: Vec<Output>,
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = CheckOutput::parse)]
+    output: Vec<CheckOutput>,
     #[command(flatten)]
     pub(crate) fix: Fix,
     /// The manifest that sets the debug information (`cargo smark` gives it)
@@ -105,12 +105,12 @@ enum Format {
 
 /// An output file and its format.
 #[derive(Clone, Debug)]
-struct Output {
+struct CheckOutput {
     format: Format,
     path: PathBuf,
 }
 
-impl Output {
+impl CheckOutput {
     fn parse(text: &str) -> Result<Self, String> {
         let (format, path) = text.split_once('=').ok_or("must be FORMAT=FILE, such as sarif=smark.sarif")?;
         let format = Format::from_str(format, false)
@@ -288,7 +288,7 @@ impl Check {
         write(&mut out, self.format, report, selected, layout)?;
         out.flush()?;
         drop(out);
-        for Output { format, path } in &self.output {
+        for CheckOutput { format, path } in &self.output {
             let mut bytes = Vec::new();
             write(&mut bytes, *format, report, selected, Layout::default())?;
             fs::write(path, bytes).with_context(|| path.display().to_string())?;

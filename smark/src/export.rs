@@ -32,7 +32,7 @@ use crate::verify;
 pub(crate) struct Export {
     /// The tool to write for
     #[arg(long, value_name = "CONSUMER")]
-    to: To,
+    to: ExportTarget,
     #[command(flatten)]
     inputs: Inputs,
     /// Write to this file instead of stdout; required for `sdt`
@@ -49,7 +49,7 @@ pub(crate) struct Export {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum To {
+enum ExportTarget {
     /// Lines for uprobe_events of tracefs
     Uprobe,
     /// A shell script of `perf probe` commands
@@ -87,10 +87,10 @@ EXIT STATUS
 
 impl Export {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
-        if self.to == To::Sdt && self.output.is_none() {
+        if self.to == ExportTarget::Sdt && self.output.is_none() {
             bail!("--to sdt writes a program: name it with -o FILE");
         }
-        if self.verify && self.to != To::Gdb {
+        if self.verify && self.to != ExportTarget::Gdb {
             bail!("--verify is for --to gdb");
         }
         let selected = self.inputs.select(console, Detail::Places)?;
@@ -105,14 +105,14 @@ impl Export {
             output::check(output, &inputs, self.force)?;
         }
         let mut status = Status::Done;
-        if self.to == To::Sdt {
+        if self.to == ExportTarget::Sdt {
             let [image] = images.as_slice() else {
                 selected.report(console, &rows, &chosen);
                 bail!("--to sdt copies one program, but {} with selected markers were given", images.len());
             };
             self.copy(console, image, &keep, &inputs)?;
         } else {
-            if self.to == To::Gdb && images.len() > 1 {
+            if self.to == ExportTarget::Gdb && images.len() > 1 {
                 bail!("a gdb command file is for one program, but {} with selected markers were given", images.len());
             }
             let mut text = String::new();
@@ -139,11 +139,11 @@ impl Export {
 
     fn text(&self, console: &Console, image: &ResolvedImage, keep: &dyn Fn(&Marker) -> bool) -> anyhow::Result<String> {
         let to = match self.to {
-            To::Uprobe => Consumer::Uprobe,
-            To::Perf => Consumer::Perf,
-            To::Bpftrace => Consumer::Bpftrace,
-            To::Stap => Consumer::Stap,
-            To::Gdb | To::Sdt => Consumer::Gdb,
+            ExportTarget::Uprobe => Consumer::Uprobe,
+            ExportTarget::Perf => Consumer::Perf,
+            ExportTarget::Bpftrace => Consumer::Bpftrace,
+            ExportTarget::Stap => Consumer::Stap,
+            ExportTarget::Gdb | ExportTarget::Sdt => Consumer::Gdb,
         };
         let (path, bytes) = open(image)?;
         let exported = export::text(image, &bytes, &path, keep, to, &self.choice.settings())?;

@@ -11,14 +11,14 @@ use crate::console::Console;
 const LISTED: usize = 8;
 
 /// A marker with sites that are left out.
-struct Line<'p> {
+struct LeftOutLine<'p> {
     image: usize,
     name: &'p str,
-    reasons: Vec<Reason>,
+    reasons: Vec<LeftOutReason>,
 }
 
 /// Why some sites are left out.
-struct Reason {
+struct LeftOutReason {
     kind: UnwatchedKind,
     words: String,
     /// Where the first one is.
@@ -38,19 +38,19 @@ pub(crate) fn tell(
     is_wanted: &dyn Fn(&str) -> bool,
 ) {
     let left_out = || plan.left_out.iter().skip(first).filter(|it| is_wanted(&it.marker));
-    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut lines: Vec<LeftOutLine<'_>> = Vec::new();
     for LeftOut { image, marker, place, why } in left_out().filter(|it| !stripped.contains(&it.image)) {
         let (kind, words) = match why.kind() {
             kind @ UnwatchedKind::NotExact(exactness) => (kind, exactness.as_str().to_owned()),
             kind => (kind, why.to_string()),
         };
         if lines.last().is_none_or(|line| (line.image, line.name) != (*image, &**marker)) {
-            lines.push(Line { image: *image, name: marker, reasons: Vec::new() });
+            lines.push(LeftOutLine { image: *image, name: marker, reasons: Vec::new() });
         }
         let Some(line) = lines.last_mut() else { continue };
         match line.reasons.iter_mut().find(|reason| (reason.kind, &reason.words) == (kind, &words)) {
             Some(reason) => reason.count += 1,
-            None => line.reasons.push(Reason { kind, words, place: place.clone(), count: 1 }),
+            None => line.reasons.push(LeftOutReason { kind, words, place: place.clone(), count: 1 }),
         }
     }
     for (image, path) in plan.images.iter().enumerate().map(|(number, image)| (number, &image.path)) {
@@ -89,7 +89,7 @@ pub(crate) fn tell(
 }
 
 /// What is said of a marker.
-fn words(plan: &Plan, line: &Line<'_>) -> String {
+fn words(plan: &Plan, line: &LeftOutLine<'_>) -> String {
     let is_it = |it: &PlannedMarker| it.image == line.image && *it.name == *line.name;
     let number = plan.markers.iter().position(is_it);
     let watched = plan.sites.iter().filter(|site| Some(site.marker) == number).count();
@@ -97,7 +97,7 @@ fn words(plan: &Plan, line: &Line<'_>) -> String {
         Some(marker) => format!("{watched} of {} sites are watched", marker.sites),
         None => "not watched".to_owned(),
     };
-    let reasons = line.reasons.iter().map(|Reason { kind, words, place, count }| match (kind, count) {
+    let reasons = line.reasons.iter().map(|LeftOutReason { kind, words, place, count }| match (kind, count) {
         (UnwatchedKind::NoSite, _) => words.clone(),
         (UnwatchedKind::NotExact(_), 1) => format!("{place} is {words}"),
         (UnwatchedKind::NotExact(_), count) => format!("{count} are {words}"),

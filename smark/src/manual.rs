@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Command, CommandFactory as _};
 use clap_complete::Shell;
 
-use self::options::{Build, COMMANDS};
+use self::options::{BuildOptions, COMMANDS};
 use crate::console::Status;
 
 /// Print completions for a shell
@@ -83,7 +83,7 @@ impl Man {
 /// The command line of `cargo smark`: its commands have the options of `cargo build`, and those of `smark`
 /// that have another name.
 fn cargo_smark(smark: &Command) -> Command {
-    let build = Build::command();
+    let build = BuildOptions::command();
     let is_taken = |option: &Arg| build.get_arguments().any(|taken| taken.get_id() == option.get_id());
     let free_short = |short: &char| build.get_arguments().all(|taken| taken.get_short() != Some(*short));
     let with_build = |name: &'static str| {

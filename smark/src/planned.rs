@@ -36,14 +36,14 @@ pub(crate) struct PlanFile {
 /// A file that is not the program of the plan.
 pub(crate) struct Refused<'p> {
     pub(crate) path: PathBuf,
-    found: Found,
+    found: PlanMatch,
     plan: &'p Path,
     /// The images of the plan with the name of the file, or all.
     images: Vec<&'p PlannedImage>,
 }
 
 /// What a file has in place of the build id of the plan.
-enum Found {
+enum PlanMatch {
     Nothing,
     NoBuildId,
     OtherBuildId(String),
@@ -53,9 +53,9 @@ impl Display for Refused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path.display())?;
         match &self.found {
-            Found::Nothing => f.write_str("it cannot be read")?,
-            Found::NoBuildId => f.write_str("it has no build id")?,
-            Found::OtherBuildId(id) => write!(f, "its build id is {id}")?,
+            PlanMatch::Nothing => f.write_str("it cannot be read")?,
+            PlanMatch::NoBuildId => f.write_str("it has no build id")?,
+            PlanMatch::OtherBuildId(id) => write!(f, "its build id is {id}")?,
         }
         write!(f, ", but {} is for {}", self.plan.display(), listed(&self.images))
     }
@@ -131,7 +131,7 @@ impl PlanFile {
             let path = &file.path;
             let Some(bytes) = files::map_regular(file.opened_as().as_ref().unwrap_or(path)) else {
                 if named.contains(&file.id) {
-                    others.push((file, Found::Nothing));
+                    others.push((file, PlanMatch::Nothing));
                 }
                 continue;
             };
@@ -147,7 +147,7 @@ impl PlanFile {
                     plan.images.iter_mut().skip(first).for_each(|image| image.file = image_file(file));
                 }
                 None if named.contains(&file.id) || elf::is_elf(&bytes) => {
-                    others.push((file, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
+                    others.push((file, build_id.map_or(PlanMatch::NoBuildId, PlanMatch::OtherBuildId)));
                 }
                 // A script may have the name of the program that it starts.
                 None => {}

@@ -19,13 +19,13 @@ const LONGEST: usize = 4096;
 /// Reads lines of source files. Keeps the last file: markers are mostly ordered by file.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    last: Option<(String, Option<Source>)>,
+    last: Option<(String, Option<SourceText>)>,
     /// The last file that was asked for as a whole.
     file: Option<(String, Option<Arc<SourceFile>>)>,
 }
 
 #[derive(Debug)]
-struct Source {
+struct SourceText {
     bytes: Vec<u8>,
     modified: Option<SystemTime>,
 }
@@ -56,7 +56,7 @@ impl Sources {
         Some(fix::Source { file: Arc::clone(file.as_ref()?), is_newer })
     }
 
-    fn read(&mut self, marker: &Marker) -> Option<&Source> {
+    fn read(&mut self, marker: &Marker) -> Option<&SourceText> {
         if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
             self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
         }
@@ -64,11 +64,11 @@ impl Sources {
     }
 }
 
-fn is_newer(source: &Source, image: &ResolvedImage) -> bool {
+fn is_newer(source: &SourceText, image: &ResolvedImage) -> bool {
     source.modified.zip(built(&image.path)).is_some_and(|(source, image)| source > image)
 }
 
-fn read(path: &Path) -> Option<Source> {
+fn read(path: &Path) -> Option<SourceText> {
     // Checked before opening: opening a named pipe blocks.
     let metadata = fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Option<Source> {
     }
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(Source { bytes, modified: metadata.modified().ok() })
+    Some(SourceText { bytes, modified: metadata.modified().ok() })
 }
 
 /// The modification time of an image; for `archive(member)` that of the archive.

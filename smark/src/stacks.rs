@@ -23,10 +23,10 @@ use crate::symbols::{Function, Symbols};
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
 /// The address alone does not tell which inlined functions a marker is in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chains(Rc<RefCell<HashMap<Key, Vec<Function>>>>);
+pub(crate) struct Chains(Rc<RefCell<HashMap<FrameKey, Vec<Function>>>>);
 
 /// The number of the image in the plan, the link-time address of the site, and the marker's name.
-type Key = (usize, u64, Arc<str>);
+type FrameKey = (usize, u64, Arc<str>);
 
 impl Chains {
     /// Adds the sites of a marker. `image` is its number in the plan.

@@ -78,7 +78,7 @@ EXAMPLES
       smark trace --json -o hits.json -- ./server";
 
 /// What is traced, and how it is printed.
-struct Options {
+struct TraceOptions {
     watch: watch::Options,
     /// The file of the output; stdout if there is none.
     output: Option<PathBuf>,
@@ -94,17 +94,17 @@ enum Print {
 }
 
 impl Trace {
-    fn options(self) -> anyhow::Result<Options> {
+    fn options(self) -> anyhow::Result<TraceOptions> {
         let Self { watch, form, output, force, every, stack, buffer } = self;
         let print = match every {
             Some(every) => Print::Rates { every, json: form.json },
             None => Print::Hits { form, mode: buffer.mode(stack), with_stack: stack },
         };
-        Ok(Options { watch: watch.options(Question::Hits)?, output, force, print })
+        Ok(TraceOptions { watch: watch.options(Question::Hits)?, output, force, print })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let Options { watch, output, force, print } = self.options()?;
+        let TraceOptions { watch, output, force, print } = self.options()?;
         let mut hits_to = HitsTo::open(output.as_deref(), &watch.inputs(), force)?;
         let colour = console.colour && output.is_none();
         match print {

@@ -71,11 +71,8 @@ const CRATES: [Names; 2] = [
     },
     Names {
         folder: "smark/src",
-        shared: &[
-            "Answer", "Build", "Built", "Change", "Found", "Include", "Key", "Line", "Named", "Output", "Reason",
-            "Screen", "Selected", "Source", "To",
-        ],
-        participles: &["Allowed", "Asked", "Found", "Named", "Pinned", "Refused", "Selected", "Stopped"],
+        shared: &[],
+        participles: &["Allowed", "Asked", "Found", "Pinned", "Refused", "Selected", "Stopped"],
     },
 ];
 

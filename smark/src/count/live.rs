@@ -10,7 +10,7 @@ use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
 use super::question::Kept;
-use super::screen::Screen;
+use super::screen::CountScreen;
 use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::sinks::{Next, Sink};
@@ -29,7 +29,7 @@ pub(super) struct Live {
     pub(super) every: Option<Duration>,
     /// When they are printed next.
     pub(super) next: Option<Instant>,
-    pub(super) screen: Screen,
+    pub(super) screen: CountScreen,
 }
 
 impl Live {

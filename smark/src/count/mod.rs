@@ -16,7 +16,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::sys::Mode;
 
 use self::live::Live;
-use self::screen::Screen;
+use self::screen::CountScreen;
 use crate::console::Console;
 use crate::quantity;
 use crate::source::drain;
@@ -74,7 +74,7 @@ EXAMPLES
       smark count --time queue:submit..queue:complete --key tag -- ./server";
 
 /// What is counted, and when it is printed.
-struct Options {
+struct CountOptions {
     watch: watch::Options,
     mode: Mode,
     kept: Kept,
@@ -83,20 +83,20 @@ struct Options {
 }
 
 impl Count {
-    fn options(self) -> anyhow::Result<Options> {
+    fn options(self) -> anyhow::Result<CountOptions> {
         let Self { watch, ask, key, every, json, buffer } = self;
         let (kept, question) = (ask.kept(), ask.question(key.as_deref()));
-        Ok(Options { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
+        Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let Options { watch, mode, kept, every, json } = self.options()?;
+        let CountOptions { watch, mode, kept, every, json } = self.options()?;
         let is_terminal = io::stdout().is_terminal() && !json;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
         let (question, limit) = (watch.question.clone(), watch.limit);
         let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
         let watching = watch.start(console, mode)?;
-        let (next, screen) = (every.map(|every| Instant::now() + every), Screen { is_terminal, lines: 0 });
+        let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
         let sink = Live { question, kept, floor, json, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }

@@ -3,13 +3,13 @@
 use std::io::{self, Write as _};
 
 /// A table that is printed over the last one on a terminal.
-pub(super) struct Screen {
+pub(super) struct CountScreen {
     pub(super) is_terminal: bool,
     /// How many lines the last table has.
     pub(super) lines: usize,
 }
 
-impl Screen {
+impl CountScreen {
     /// Prints a table. `may_cut` says that another one follows, so a terminal gets as much as fits.
     pub(super) fn show(&mut self, text: &str, may_cut: bool) -> io::Result<()> {
         let mut out = io::stdout().lock();

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use simple_markers_resolver::check::fix::{Keep, Replacement, SourceFile, keep_of_type};
 
 use super::messages::{Complaint, Named};
-use super::session::{Change, Edit, Key, Reason, Session, unset};
+use super::session::{Change, Edit, MarkerKey, Reason, Session, unset};
 
 /// A line and a column of a text, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,8 +113,8 @@ impl Session {
         blamed
     }
 
-    fn new_by_marker(&self) -> BTreeMap<&Key, Vec<&Change>> {
-        let mut by_marker: BTreeMap<&Key, Vec<&Change>> = BTreeMap::new();
+    fn new_by_marker(&self) -> BTreeMap<&MarkerKey, Vec<&Change>> {
+        let mut by_marker: BTreeMap<&MarkerKey, Vec<&Change>> = BTreeMap::new();
         for change in &self.new {
             by_marker.entry(&change.marker).or_default().push(change);
         }
@@ -130,7 +130,7 @@ impl Session {
     }
 
     /// Where the invocation of a marker is in the changed file.
-    fn invocation(&self, key: &Key, replaced: &[Replacement]) -> Option<Span> {
+    fn invocation(&self, key: &MarkerKey, replaced: &[Replacement]) -> Option<Span> {
         let work = self.work.get(key)?;
         let source = self.files.get(work.path.as_ref().ok()?)?;
         let range = source.invocation(&work.marker).ok()?;

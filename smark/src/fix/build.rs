@@ -28,7 +28,7 @@ pub(super) enum Build<'o> {
 
 /// The result of a build.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct BuildResult {
     pub(super) succeeds: bool,
     /// The places of its errors, as far as they were understood.
     pub(super) complaints: Vec<Complaint>,
@@ -40,7 +40,7 @@ impl Build<'_> {
     /// # Errors
     ///
     /// The command cannot be started.
-    pub(super) fn run(&self) -> anyhow::Result<Built> {
+    pub(super) fn run(&self) -> anyhow::Result<BuildResult> {
         let mut command = match self {
             Self::Shell(line) => {
                 let mut shell = Command::new("sh");
@@ -63,7 +63,7 @@ impl Build<'_> {
         // A server that the build leaves behind may keep its ends open.
         let complaints =
             streams.into_iter().flatten().flat_map(|found| found.recv_timeout(PATIENCE).unwrap_or_default());
-        Ok(Built { succeeds: status.success(), complaints: complaints.collect() })
+        Ok(BuildResult { succeeds: status.success(), complaints: complaints.collect() })
     }
 }
 

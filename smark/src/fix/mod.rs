@@ -21,7 +21,7 @@ use anyhow::Context as _;
 
 use crate::check::Check;
 use crate::console::{Console, Status};
-use build::{Build, Built};
+use build::{Build, BuildResult};
 use options::Fix;
 use session::Session;
 
@@ -147,10 +147,10 @@ impl Fix {
     }
 
     /// Runs the build.
-    fn build(&self) -> anyhow::Result<Built> {
+    fn build(&self) -> anyhow::Result<BuildResult> {
         match self.build_command() {
             Some(build) => build.run(),
-            None => Ok(Built { succeeds: true, complaints: Vec::new() }),
+            None => Ok(BuildResult { succeeds: true, complaints: Vec::new() }),
         }
     }
 

@@ -10,7 +10,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_resolver::verdicts::Group;
 
 use super::files::FileRefusal;
-use super::session::{Edit, Extent, Key, Reason, Session, Work};
+use super::session::{Edit, Extent, MarkerKey, Reason, Session, Work};
 use crate::check::CheckResult;
 
 /// What a probe costs (docs/measured/cost.md).
@@ -87,7 +87,7 @@ impl Session {
 
     /// Lists the denied findings that no edit of a marker settles.
     fn left(&self, out: &mut dyn Write, result: &CheckResult) -> io::Result<()> {
-        let mut known: HashSet<(Key, &str)> = HashSet::new();
+        let mut known: HashSet<(MarkerKey, &str)> = HashSet::new();
         for (key, finding) in self.denied(result) {
             let Some(work) = self.work.get(&key) else { continue };
             let is_said = matches!(finding.code.group(), Group::Arguments | Group::Exactness)

@@ -98,7 +98,7 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 /// What is recorded, and where.
-struct Options {
+struct RecordOptions {
     watch: watch::Options,
     mode: Mode,
     /// The folder of the recording.
@@ -114,9 +114,9 @@ struct Options {
 }
 
 impl Record {
-    fn options(self) -> anyhow::Result<Options> {
+    fn options(self) -> anyhow::Result<RecordOptions> {
         let watch = self.watch.options(Question::Hits)?;
-        Ok(Options {
+        Ok(RecordOptions {
             output: self.output.unwrap_or_else(|| files::default_folder(&watch.name())),
             watch,
             mode: self.buffer.mode(false),
@@ -128,7 +128,7 @@ impl Record {
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let Options { watch, mode, output, force, most, ring, until } = self.options()?;
+        let RecordOptions { watch, mode, output, force, most, ring, until } = self.options()?;
         let folder = Folder::prepare(output, force)?;
         if ring.is_some() {
             signals::catch_dump();

@@ -51,7 +51,7 @@ pub(crate) struct Report {
     filter: Option<Filter>,
     /// Also take arguments of this kind in filters, keys and counts
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
-    include: Vec<Include>,
+    include: Vec<ReportInclude>,
     #[command(flatten)]
     strict: Strict,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct Report {
     ask: Ask,
     /// Write the hits for another tool
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
-    to: Option<To>,
+    to: Option<ReportTarget>,
     /// Write to this file, which must not exist
     #[arg(short, long, value_name = "FILE", requires = "to")]
     output: Option<PathBuf>,
@@ -85,14 +85,14 @@ fn with_counts(option: Arg) -> Arg {
 
 /// A tool that reads the hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum To {
+enum ReportTarget {
     /// A trace for ui.perfetto.dev: a track for each thread
     Perfetto,
 }
 
 /// Which arguments filters, keys and counts take besides certain ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Include {
+enum ReportInclude {
     /// Arguments that may have another value than in the source
     Doubtful,
     /// The same
@@ -123,17 +123,17 @@ EXIT STATUS
   2  the recording cannot be read, or not to its end, or the output cannot be written";
 
 /// Which hits of a recording are wanted, and what becomes of them.
-struct Options {
+struct ReportOptions {
     /// Globs for marker names, and the folder of the recording.
     operands: Vec<PathBuf>,
     filter: Option<Filter>,
     /// What becomes of doubtful values.
     doubtful: DoubtfulValues,
     question: Question,
-    work: Work,
+    work: ReportWork,
 }
 
-enum Work {
+enum ReportWork {
     /// Each hit is written.
     Write(Form),
     /// They are counted.
@@ -143,23 +143,23 @@ enum Work {
 }
 
 impl Report {
-    fn options(self) -> anyhow::Result<Options> {
+    fn options(self) -> anyhow::Result<ReportOptions> {
         let question = self.ask.question(self.pairs.key.as_deref());
         let kept = self.ask.kept();
         let work = match self.to {
-            Some(To::Perfetto) => {
+            Some(ReportTarget::Perfetto) => {
                 let to = Target { path: self.output, force: self.force };
-                Work::Draw { pairs: self.pairs, most: kept.most, to }
+                ReportWork::Draw { pairs: self.pairs, most: kept.most, to }
             }
-            None if self.count || question != Question::Hits => Work::Count { kept, json: self.form.json },
-            None => Work::Write(self.form),
+            None if self.count || question != Question::Hits => ReportWork::Count { kept, json: self.form.json },
+            None => ReportWork::Write(self.form),
         };
-        let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
-        Ok(Options { operands: self.operands, filter: self.filter, doubtful, question, work })
+        let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
+        Ok(ReportOptions { operands: self.operands, filter: self.filter, doubtful, question, work })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let Options { operands, filter, doubtful, question, work } = self.options()?;
+        let ReportOptions { operands, filter, doubtful, question, work } = self.options()?;
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
         let asked = Asked { filter: filter.as_ref(), question: &question };
@@ -169,12 +169,12 @@ impl Report {
         }
         let chosen = selected.choose(console, &asked)?;
         let sink: Box<dyn Sink> = match work {
-            Work::Draw { pairs, most, to } => {
+            ReportWork::Draw { pairs, most, to } => {
                 let Some(pairs) = pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
                 Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
             }
-            Work::Count { kept, json } => Box::new(Counts::new(&chosen, &question, kept, json)),
-            Work::Write(form) => {
+            ReportWork::Count { kept, json } => Box::new(Counts::new(&chosen, &question, kept, json)),
+            ReportWork::Write(form) => {
                 let pager = if form.json { None } else { Pager::start(console) };
                 let setting = Setting {
                     out: Box::new(io::stdout().lock()),

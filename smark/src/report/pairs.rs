@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::perfetto::Pair;
 
-use super::recording::Selected;
+use super::recording::RecordedMarkers;
 use crate::console::Console;
 use crate::count::interval;
 use crate::narrow::Asked;
@@ -79,7 +79,11 @@ impl FromArgMatches for Pairs {
 
 impl Pairs {
     /// The pairs with their sites. `None` if there is no marker of a name, which is said.
-    pub(super) fn choose(&self, console: &Console, selected: &Selected<'_>) -> anyhow::Result<Option<Vec<Pair>>> {
+    pub(super) fn choose(
+        &self,
+        console: &Console,
+        selected: &RecordedMarkers<'_>,
+    ) -> anyhow::Result<Option<Vec<Pair>>> {
         let mut pairs = Vec::new();
         for question in &self.pairs {
             let asked = Asked { filter: None, question };

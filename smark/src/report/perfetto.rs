@@ -40,7 +40,7 @@ pub(super) struct Perfetto<'a> {
     /// The files of the recording.
     inputs: &'a [PathBuf],
     target: Target,
-    output: Output,
+    output: TimelineOutput,
     hits: u64,
     unfiltered: u64,
 }
@@ -54,7 +54,7 @@ impl<'a> Perfetto<'a> {
         target: Target,
     ) -> anyhow::Result<Self> {
         let inputs = &recording.files;
-        let output = Output::create(target.path.as_deref(), inputs, target.force)?;
+        let output = TimelineOutput::create(target.path.as_deref(), inputs, target.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
         let open = usize::try_from(most).unwrap_or(usize::MAX);
         let timeline = Timeline::new(&recording.description, pairs, open, &mut packets);
@@ -107,13 +107,13 @@ fn tell(console: &Console, pair: &Pair, most: u32) {
 }
 
 /// Where the timeline is written.
-enum Output {
+enum TimelineOutput {
     Standard(BufWriter<io::StdoutLock<'static>>),
     /// A temporary file, which gets its name when it is complete.
     File(NamedTempFile, PathBuf),
 }
 
-impl Output {
+impl TimelineOutput {
     fn create(path: Option<&Path>, inputs: &[PathBuf], force: bool) -> anyhow::Result<Self> {
         let Some(path) = path else {
             if io::stdout().is_terminal() {

@@ -90,7 +90,11 @@ impl Recording {
     }
 
     /// The markers that a pattern matches. Says which patterns match nothing.
-    pub(super) fn select(&self, console: &Console, patterns: &[String]) -> anyhow::Result<(Selected<'_>, Status)> {
+    pub(super) fn select(
+        &self,
+        console: &Console,
+        patterns: &[String],
+    ) -> anyhow::Result<(RecordedMarkers<'_>, Status)> {
         let mut selection = Selection::default();
         for pattern in patterns {
             selection.add(Field::Name, pattern)?;
@@ -99,7 +103,7 @@ impl Recording {
         let unmatched = selection.unmatched_names(&names);
         unmatched.iter().for_each(|unmatched| console.error(&inputs::no_match(unmatched, patterns)));
         let status = if unmatched.is_empty() { Status::Done } else { Status::NoMatch };
-        Ok((Selected { plan: &self.plan, selection, doubtful: self.doubtful }, status))
+        Ok((RecordedMarkers { plan: &self.plan, selection, doubtful: self.doubtful }, status))
     }
 
     /// Its hits. `status` is what is known so far.
@@ -167,13 +171,13 @@ fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The markers that the user wants.
-pub(super) struct Selected<'a> {
+pub(super) struct RecordedMarkers<'a> {
     plan: &'a Plan,
     selection: Selection,
     doubtful: DoubtfulValues,
 }
 
-impl<'a> Selected<'a> {
+impl<'a> RecordedMarkers<'a> {
     /// Their names.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
         let names = self.plan.markers.iter().map(|marker| &*marker.name);

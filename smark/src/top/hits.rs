@@ -15,7 +15,7 @@ use crate::watch::{Options, RING, Watching};
 const PROCESSES: u32 = 1 << 16;
 
 /// Markers whose hits are counted for each process.
-pub(super) struct Hits {
+pub(super) struct MarkerHits {
     watching: Watching,
     /// The hits of each process that are in a table already.
     shown: HashMap<u32, u64>,
@@ -23,7 +23,7 @@ pub(super) struct Hits {
     full: u64,
 }
 
-impl Hits {
+impl MarkerHits {
     /// Sets the probes. The patterns choose markers of the files, and of what the processes have
     /// mapped.
     pub(super) fn start(

@@ -30,7 +30,7 @@ pub(crate) struct Page {
 
 /// A form of a page.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct PageForm {
     /// Its type, as in `Content-Type`.
     pub(crate) content_type: &'static str,
     pub(crate) text: String,
@@ -41,7 +41,7 @@ pub(crate) struct Form {
 pub(crate) fn serve(
     listener: TcpListener,
     page: Page,
-    text: impl Fn(&str) -> Form + Send + Sync + 'static,
+    text: impl Fn(&str) -> PageForm + Send + Sync + 'static,
 ) -> io::Result<()> {
     let shared = Arc::new((listener, text));
     for _ in 0..CONNECTIONS {
@@ -71,22 +71,22 @@ impl Connection {
         Self { stream, deadline: Instant::now() + TIME }
     }
 
-    fn answer(mut self, page: Page, text: &impl Fn(&str) -> Form) -> io::Result<()> {
+    fn answer(mut self, page: Page, text: &impl Fn(&str) -> PageForm) -> io::Result<()> {
         let head = self.head()?;
         let (answer, has_body) = match head.as_deref().map(Request::of) {
-            None => (Answer::plain("431 Request Header Fields Too Large", "the request is too long\n"), true),
-            Some(None) => (Answer::plain("400 Bad Request", "this is not HTTP/1\n"), true),
+            None => (HttpAnswer::plain("431 Request Header Fields Too Large", "the request is too long\n"), true),
+            Some(None) => (HttpAnswer::plain("400 Bad Request", "this is not HTTP/1\n"), true),
             Some(Some(Request { method: "GET" | "HEAD", path, .. })) if path != page.path => {
-                (Answer::plain("404 Not Found", &format!("the page is {}\n", page.path)), true)
+                (HttpAnswer::plain("404 Not Found", &format!("the page is {}\n", page.path)), true)
             }
             Some(Some(Request { method: method @ ("GET" | "HEAD"), accepts, .. })) => {
-                let Form { content_type, text } = text(accepts);
-                let answer = Answer { status: "200 OK", content_type, more: "Vary: Accept\r\n", body: text };
+                let PageForm { content_type, text } = text(accepts);
+                let answer = HttpAnswer { status: "200 OK", content_type, more: "Vary: Accept\r\n", body: text };
                 (answer, method == "GET")
             }
             Some(Some(_)) => {
-                let answer = Answer::plain("405 Method Not Allowed", "only GET and HEAD\n");
-                (Answer { more: "Allow: GET, HEAD\r\n", ..answer }, true)
+                let answer = HttpAnswer::plain("405 Method Not Allowed", "only GET and HEAD\n");
+                (HttpAnswer { more: "Allow: GET, HEAD\r\n", ..answer }, true)
             }
         };
         self.write(&answer.bytes(has_body))?;
@@ -182,7 +182,7 @@ impl<'a> Request<'a> {
     }
 }
 
-struct Answer {
+struct HttpAnswer {
     status: &'static str,
     content_type: &'static str,
     /// More lines of the head.
@@ -190,7 +190,7 @@ struct Answer {
     body: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     fn plain(status: &'static str, body: &str) -> Self {
         Self { status, content_type: "text/plain; charset=utf-8", more: "", body: body.to_owned() }
     }
@@ -220,7 +220,7 @@ mod tests {
     fn server() -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        serve(listener, PAGE, |accepts| Form { content_type: "text/test", text: format!("page{accepts}\n") })
+        serve(listener, PAGE, |accepts| PageForm { content_type: "text/test", text: format!("page{accepts}\n") })
             .expect("a thread");
         address
     }

@@ -13,7 +13,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_top::{Metrics, Name, Table, Totals};
 
 use super::address::Address;
-use super::http::{self, Form, Page};
+use super::http::{self, Page, PageForm};
 
 /// The label of what has no series of its own, which has no label `host`. No process of this machine
 /// has such a name: it is longer than the 15 bytes of a name in the kernel.
@@ -55,11 +55,11 @@ impl Server {
             // The lock is held for the copy only, so that measuring goes on.
             let snapshot = Snapshot::of(&shared.lock().unwrap_or_else(PoisonError::into_inner));
             match accepts.contains(OPEN_METRICS) {
-                true => Form {
+                true => PageForm {
                     content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
                     text: snapshot.text(),
                 },
-                false => Form { content_type: "text/plain; version=0.0.4; charset=utf-8", text: snapshot.plain() },
+                false => PageForm { content_type: "text/plain; version=0.0.4; charset=utf-8", text: snapshot.plain() },
             }
         };
         http::serve(listener, PAGE, text).with_context(failed)?;

@@ -27,7 +27,7 @@ use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 
 use self::address::Address;
-use self::hits::Hits;
+use self::hits::MarkerHits;
 use self::listen::Listener;
 use self::order::Sort;
 use self::remote::{Outlets, Remote};
@@ -116,12 +116,12 @@ impl Top {
         // Later: a process with hits has a row, so nothing must be counted before the rows are.
         let hits = match self.marker.is_empty() {
             true => None,
-            false => Some(Hits::start(console, &self.marker, &self.files, &pids::all(&self.pid))?),
+            false => Some(MarkerHits::start(console, &self.marker, &self.files, &pids::all(&self.pid))?),
         };
         if hits.as_ref().is_some_and(|hits| !hits.is_active()) {
             return Ok(Status::NoMatch.into());
         }
-        let mut source = Source { counter, hits };
+        let mut source = TopSource { counter, hits };
         let terminal = if self.json || outlets.are_open() { None } else { Terminal::open()? };
         match terminal {
             Some(terminal) => self.interact(console, &mut source, terminal)?,
@@ -134,7 +134,7 @@ impl Top {
     /// Shows what other machines send.
     fn receive(&self, address: &Address, console: &Console) -> anyhow::Result<ExitCode> {
         let server = self.remote.serve(self.top, console)?;
-        let options = receive::Options {
+        let options = receive::ReceiveOptions {
             sort: self.sort,
             most: self.top.map(|top| top as usize),
             view: self.view(),
@@ -151,7 +151,7 @@ impl Top {
     }
 
     /// Gives the tables away or prints them, one after the other.
-    fn print_all(&self, console: &Console, source: &mut Source, outlets: &mut Outlets) -> anyhow::Result<()> {
+    fn print_all(&self, console: &Console, source: &mut TopSource, outlets: &mut Outlets) -> anyhow::Result<()> {
         let mut due = Instant::now();
         let mut left = self.intervals;
         while left != Some(0) {
@@ -177,7 +177,7 @@ impl Top {
     }
 
     /// Shows the tables one over the other, and follows the keys.
-    fn interact(&self, console: &Console, source: &mut Source, mut terminal: Terminal) -> anyhow::Result<()> {
+    fn interact(&self, console: &Console, source: &mut TopSource, mut terminal: Terminal) -> anyhow::Result<()> {
         signals::catch_resize();
         let mut screen = Screen::new(self.view(), self.sort, self.every, console.colour);
         let mut left = self.intervals;
@@ -237,12 +237,12 @@ impl Top {
 }
 
 /// Where the tables come from.
-struct Source {
+struct TopSource {
     counter: Counter,
-    hits: Option<Hits>,
+    hits: Option<MarkerHits>,
 }
 
-impl Source {
+impl TopSource {
     /// Lets those go on who want to overwrite a file that is watched.
     fn yield_leases(&mut self, console: &Console) {
         if let Some(hits) = &mut self.hits {

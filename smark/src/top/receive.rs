@@ -19,7 +19,7 @@ use crate::end;
 
 /// How the received intervals are shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct ReceiveOptions {
     /// What the rows are sorted by.
     pub(crate) sort: Sort,
     /// How many rows a table has.
@@ -39,7 +39,7 @@ pub(crate) struct Options {
 pub(crate) fn run(
     mut listener: Listener,
     server: Option<Server>,
-    options: Options,
+    options: ReceiveOptions,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     console.note(&format!("receiving at {}", listener.address()?));
@@ -66,7 +66,7 @@ pub(crate) fn run(
 
 /// What is shown.
 struct Shown {
-    options: Options,
+    options: ReceiveOptions,
     server: Option<Server>,
     /// When an interval was last added to the metrics.
     measured: u64,

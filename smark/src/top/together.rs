@@ -2,7 +2,7 @@
 
 use simple_markers_top::{Process, Received, Table};
 
-use super::receive::Options;
+use super::receive::ReceiveOptions;
 use super::text;
 use crate::units::clock;
 
@@ -10,7 +10,7 @@ use crate::units::clock;
 const WIDTH: usize = 24;
 
 /// A table of what several machines sent, each row with the name of the machine in front.
-pub(super) fn text<'a>(received: impl Iterator<Item = &'a Received> + Clone, options: Options) -> String {
+pub(super) fn text<'a>(received: impl Iterator<Item = &'a Received> + Clone, options: ReceiveOptions) -> String {
     let hosts = received.clone().map(|it| it.host.chars().count());
     let width = hosts.max().unwrap_or(0).clamp("HOST".len(), WIDTH);
     let has_hits = received.clone().any(|it| text::has_hits(&it.table));

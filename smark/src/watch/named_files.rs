@@ -13,12 +13,12 @@ use crate::console::Console;
 pub(super) struct NamedFiles {
     /// Tells when a path leads to another file; `None` if there is no path, or the kernel refuses it.
     pub(super) paths: Option<Paths>,
-    pub(super) files: Vec<Named>,
+    pub(super) files: Vec<NamedFile>,
 }
 
 /// A path, and the file to which it led when it was looked at.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct NamedFile {
     pub(super) path: PathBuf,
     /// The same without symbolic links, when it was looked at.
     pub(super) canonical: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Named {
 
 /// What has happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FileChange {
     /// Its path leads to another one.
     Replaced {
         /// Whether a process still runs an old one.
@@ -48,7 +48,7 @@ impl NamedFiles {
         let of = |path: &PathBuf| {
             let file = MappedFile::named(path).ok();
             let canonical = file.as_ref().map_or(path, |file| &file.path).clone();
-            Named {
+            NamedFile {
                 path: path.clone(),
                 canonical,
                 file: file.map(|file| file.id),
@@ -57,7 +57,7 @@ impl NamedFiles {
                 written: None,
             }
         };
-        let files: Vec<Named> = paths.iter().map(of).collect();
+        let files: Vec<NamedFile> = paths.iter().map(of).collect();
         if files.is_empty() {
             return Self::default();
         }

@@ -8,7 +8,7 @@ use simple_markers_tracer::sys::lease;
 use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::paths::Paths;
 
-use super::named_files::{Change, Named};
+use super::named_files::{FileChange, NamedFile};
 use super::pinned::Pinned;
 use super::summary::counted;
 use super::watching::Watching;
@@ -56,7 +56,7 @@ impl Watching {
         result
     }
 
-    fn follow_path(&mut self, console: &Console, named: &mut Named) -> anyhow::Result<()> {
+    fn follow_path(&mut self, console: &Console, named: &mut NamedFile) -> anyhow::Result<()> {
         // A file that somebody writes to is looked at when he has ended, which is told.
         let is_written = lease::is_written(&named.path);
         let Ok(file) = MappedFile::named(&named.path) else {
@@ -91,9 +91,9 @@ impl Watching {
             return Ok(());
         }
         let change = match std::mem::take(&mut named.is_overwritten) {
-            true => Change::Overwritten,
+            true => FileChange::Overwritten,
             // A symbolic link may lead to another path now.
-            false => Change::Replaced {
+            false => FileChange::Replaced {
                 is_in_use: self.forget_unused(&before, &file) | self.forget_unused(&file.path, &file),
             },
         };
@@ -107,10 +107,10 @@ impl Watching {
     pub(super) fn note_change(&mut self, file: &MappedFile) {
         let is_told = self.changes.iter().any(|(path, _)| *path == file.path);
         if self.forget_number(file.id.number()) {
-            self.changes.push((file.path.clone(), Change::Overwritten));
+            self.changes.push((file.path.clone(), FileChange::Overwritten));
         } else if !is_told && file.opened_as().is_none() && self.pinned.iter().any(|it| it.is_here_at(&file.path)) {
             let is_in_use = self.forget_unused(&file.path, file);
-            self.changes.push((file.path.clone(), Change::Replaced { is_in_use }));
+            self.changes.push((file.path.clone(), FileChange::Replaced { is_in_use }));
         }
     }
 
@@ -155,25 +155,27 @@ impl Watching {
             let what = format!("{} of {}", counted(new.len(), "site"), counted(markers.len(), "marker"));
             let is_mapped =
                 |pinned: &Pinned| pinned.path == path && mapped::is_in_use(pinned.id.number()) == Some(true);
-            let of_processes = match change == Change::Overwritten && self.pinned.iter().any(is_mapped) {
+            let of_processes = match change == FileChange::Overwritten && self.pinned.iter().any(is_mapped) {
                 true => "; processes that have mapped it run its new bytes at their old addresses",
                 false => "",
             };
             let path = path.display();
             console.note(&match (change, new.is_empty()) {
-                (Change::Replaced { .. }, true) => {
+                (FileChange::Replaced { .. }, true) => {
                     format!("{path} was replaced: the new file has no marker that is watched")
                 }
-                (Change::Replaced { is_in_use: true }, false) => {
+                (FileChange::Replaced { is_in_use: true }, false) => {
                     format!("{path} was replaced: watching {what} of the new file too; processes still run the old one")
                 }
-                (Change::Replaced { is_in_use: false }, false) => {
+                (FileChange::Replaced { is_in_use: false }, false) => {
                     format!("{path} was replaced: watching {what} of the new file")
                 }
-                (Change::Overwritten, true) => {
+                (FileChange::Overwritten, true) => {
                     format!("{path} was overwritten: it has no marker that is watched any more")
                 }
-                (Change::Overwritten, false) => format!("{path} was overwritten: watching {what} of it{of_processes}"),
+                (FileChange::Overwritten, false) => {
+                    format!("{path} was overwritten: watching {what} of it{of_processes}")
+                }
             });
         }
     }

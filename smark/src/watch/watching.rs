@@ -10,7 +10,7 @@ use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, Traced, signal
 
 use super::errors::explained;
 use super::matching::Matching;
-use super::named_files::{Change, NamedFiles};
+use super::named_files::{FileChange, NamedFiles};
 use super::options::Options;
 use super::pinned::Pinned;
 use crate::console::{Console, Status};
@@ -34,7 +34,7 @@ pub(crate) struct Watching {
     /// Their paths, which may lead to other files later.
     pub(super) files: NamedFiles,
     /// What has happened to files, and was not said yet.
-    pub(super) changes: Vec<(PathBuf, Change)>,
+    pub(super) changes: Vec<(PathBuf, FileChange)>,
     /// The files that were looked at.
     pub(super) known: HashSet<FileId>,
     /// The files of the images.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _};
 
-use crate::options::{Build, COMMANDS};
+use crate::options::{BuildOptions, COMMANDS};
 use crate::project::{NONE, ProjectSettings};
 
 /// The commands that build nothing.
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 ///
 /// A wrong option of `cargo build`, or no known command; also a request for help or the version.
 pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
-    let definition = Build::command();
+    let definition = BuildOptions::command();
     let mut command = None;
     let mut build = Vec::new();
     let mut passed = Vec::new();
@@ -73,13 +73,13 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     }
     let program = OsString::from("cargo-smark");
     let parsed = definition.try_get_matches_from(std::iter::once(&program).chain(&build))?;
-    let parsed = Build::from_arg_matches(&parsed)?;
+    let parsed = BuildOptions::from_arg_matches(&parsed)?;
     build.extend(rest.cloned());
 
     let command =
         command.filter(|command| COMMANDS.iter().chain(&OTHERS).any(|known| known == command)).ok_or_else(|| {
             let what = format!("the first argument must be one of the commands {}", COMMANDS.join(", "));
-            Build::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
+            BuildOptions::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
         })?;
     let quiet = passed.iter().any(|argument| argument == "-q" || argument == "--quiet");
     let names_profile = parsed.release || parsed.profile.is_some();

@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 
 /// The result of a build.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub(crate) struct Artifacts {
     /// The programs and C libraries, or the Rust libraries if there are no others. Paths below the
     /// current folder are relative to it.
     pub(crate) files: Vec<PathBuf>,
@@ -29,7 +29,7 @@ pub(crate) struct Built {
 /// # Errors
 ///
 /// Cargo cannot be started, or its messages cannot be parsed.
-pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
+pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Artifacts>> {
     let cargo = cargo();
     let mut build = Command::new(&cargo);
     build.args(["build", "--message-format=json-render-diagnostics"]).args(&arguments.build);
@@ -51,7 +51,7 @@ pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
         return Ok(None);
     }
     let workspace = workspace(arguments)?;
-    Ok(Some(Built::of(&artifacts, workspace, &env::current_dir().unwrap_or_default())))
+    Ok(Some(Artifacts::of(&artifacts, workspace, &env::current_dir().unwrap_or_default())))
 }
 
 fn cargo() -> OsString {
@@ -150,7 +150,7 @@ impl Artifact {
     }
 }
 
-impl Built {
+impl Artifacts {
     /// The workspace's Cargo.toml; relative if it is below the current folder.
     pub(crate) fn manifest(&self) -> PathBuf {
         let manifest = self.workspace.join("Cargo.toml");
@@ -212,11 +212,11 @@ mod tests {
             serde_json::json!({"reason": "build-finished", "success": true}),
         ];
         let artifacts: Vec<Artifact> = messages.iter().filter_map(Artifact::read).collect();
-        let built = Built::of(&artifacts, PathBuf::from("/project"), Path::new("/t"));
+        let built = Artifacts::of(&artifacts, PathBuf::from("/project"), Path::new("/t"));
         assert_eq!(built.files, [PathBuf::from("libc.so"), PathBuf::from("release/server")]);
         assert_eq!(built.debug, Debug::Lines);
 
-        let built = Built::of(&artifacts[..2], PathBuf::new(), Path::new("/elsewhere"));
+        let built = Artifacts::of(&artifacts[..2], PathBuf::new(), Path::new("/elsewhere"));
         assert_eq!((built.files, built.debug), (vec![PathBuf::from("/t/libproject.rlib")], Debug::None));
     }
 

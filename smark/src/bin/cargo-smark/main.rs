@@ -21,7 +21,7 @@ use simple_markers_resolver::check::ProfileSettings;
 use simple_markers_resolver::english;
 
 use arguments::Arguments;
-use artifacts::{Built, Debug};
+use artifacts::{Artifacts, Debug};
 use project::Defaults;
 
 fn main() -> ExitCode {
@@ -108,7 +108,7 @@ fn start(command: &mut Command) -> anyhow::Result<ExitCode> {
 /// Advice for a profile without debug information of variables; `None` if the profile has it.
 ///
 /// `check` says itself that there are lines only.
-fn advice(command: &str, arguments: &Arguments, built: &Built) -> Option<String> {
+fn advice(command: &str, arguments: &Arguments, built: &Artifacts) -> Option<String> {
     let (profile, manifest) = (&arguments.profile, built.manifest());
     let text = fs::read_to_string(&manifest).ok()?;
     let settings = ProfileSettings::find(&manifest.display().to_string(), &text, profile)?;

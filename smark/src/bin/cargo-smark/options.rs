@@ -27,7 +27,7 @@ pub(crate) const COMMANDS: [&str; 5] = ["list", "show", "check", "fix", "export"
     override_usage = "cargo smark COMMAND [BUILD OPTIONS] [OPTIONS AND PATTERNS OF smark] [-- MORE OPTIONS OF cargo build]",
     after_help = EXAMPLES
 )]
-pub(crate) struct Build {
+pub(crate) struct BuildOptions {
     /// Build with the profile `release`
     #[arg(short, long)]
     pub(crate) release: bool,

@@ -22,10 +22,10 @@ use super::files::{self, FileRefusal, Folders};
 use super::options::Probes;
 use crate::check::CheckResult;
 use work::Subject;
-pub(super) use work::{Change, Edit, Extent, Key, Reason, Work, set, unset};
+pub(super) use work::{Change, Edit, Extent, MarkerKey, Reason, Work, set, unset};
 
 /// The name of a marker's file, and its path if the name does not say it.
-type Named = (String, Option<Arc<str>>);
+type MarkerName = (String, Option<Arc<str>>);
 
 pub(super) struct Session {
     pub(super) folders: Folders,
@@ -34,9 +34,9 @@ pub(super) struct Session {
     pub(super) files: HashMap<PathBuf, SourceFile>,
     /// The bytes last written to each file.
     written: HashMap<PathBuf, Vec<u8>>,
-    pub(super) work: BTreeMap<Key, Work>,
+    pub(super) work: BTreeMap<MarkerKey, Work>,
     /// The real file, if there is one, of each name and path of a file.
-    real: RefCell<HashMap<Named, String>>,
+    real: RefCell<HashMap<MarkerName, String>>,
     /// The edits since the last build that succeeded.
     pub(super) new: Vec<Change>,
     /// Whether edits were taken back since that build.
@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// The key of a marker of a program. Several paths of one header are one file.
-    fn key(&self, marker: &Marker) -> Key {
+    fn key(&self, marker: &Marker) -> MarkerKey {
         let mut real = self.real.borrow_mut();
         let file = real.entry((marker.file.to_string(), marker.path.clone())).or_insert_with(|| {
             let found = self.candidates(marker).into_iter().next();
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// Finds the source file of a marker.
-    fn locate(&mut self, key: &Key) {
+    fn locate(&mut self, key: &MarkerKey) {
         let Some(work) = self.work.get(key) else { return };
         let marker = work.marker.clone();
         let mut found = Err(Reason::File(FileRefusal::NotFound));
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// The edits that the denied findings need, by original marker.
-    fn wanted(&self, result: &CheckResult) -> Vec<(Key, fix::Remedy)> {
+    fn wanted(&self, result: &CheckResult) -> Vec<(MarkerKey, fix::Remedy)> {
         let denied = result.report.findings.iter().filter(|finding| finding.is_denied());
         let lines = self.lines();
         let wanted = fix::wanted(&result.selected.resolution, denied);
@@ -137,7 +137,7 @@ impl Session {
     }
 
     /// Maps each marker on its current line to the original marker.
-    fn lines(&self) -> HashMap<Key, Key> {
+    fn lines(&self) -> HashMap<MarkerKey, MarkerKey> {
         let count = |bytes: &[u8]| i64::try_from(bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
         let mut added: HashMap<&Path, Vec<(u32, i64)>> = HashMap::new();
         for (path, replacements) in self.replacements() {
@@ -152,7 +152,7 @@ impl Session {
         // A marker that needs no change has no path.
         let located = self.work.iter().filter_map(|(key, work)| Some((key.0.as_str(), work.path.as_deref().ok()?)));
         let paths: HashMap<&str, &Path> = located.collect();
-        let now = |key: &Key| {
+        let now = |key: &MarkerKey| {
             let of_file = paths.get(key.0.as_str()).and_then(|path| added.get(path));
             let above = of_file.into_iter().flatten().filter(|(line, _)| *line < key.1);
             let line = above.fold(i64::from(key.1), |line, (_, count)| line.saturating_add(*count));
@@ -203,7 +203,7 @@ impl Session {
 
     /// Makes a probe of a marker if it may become one, and `keep` cannot settle an argument or failed to.
     /// Returns whether it is one now.
-    fn propose_probe(&mut self, key: &Key, wanted: &fix::Remedy) -> bool {
+    fn propose_probe(&mut self, key: &MarkerKey, wanted: &fix::Remedy) -> bool {
         let may = match self.probes {
             Probes::Never => false,
             Probes::Async => wanted.is_async,
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    fn locate_once(&mut self, key: &Key) {
+    fn locate_once(&mut self, key: &MarkerKey) {
         let is_located = self.work.get(key).is_some_and(|work| work.is_located);
         if !is_located {
             self.locate(key);
@@ -261,7 +261,7 @@ impl Session {
     pub(super) fn take_back(&mut self, result: &CheckResult) {
         let denied = self.denied(result);
         let is_denied =
-            |key: &Key, group| denied.iter().any(|(of, finding)| of == key && finding.code.group() == group);
+            |key: &MarkerKey, group| denied.iter().any(|(of, finding)| of == key && finding.code.group() == group);
         let extents = self.extents(result);
         let probes = self.live_probes(result);
         for (key, work) in &mut self.work {
@@ -300,7 +300,7 @@ impl Session {
     }
 
     /// The markers that are probes with a live site now.
-    fn live_probes(&self, result: &CheckResult) -> BTreeSet<Key> {
+    fn live_probes(&self, result: &CheckResult) -> BTreeSet<MarkerKey> {
         let lines = self.lines();
         let markers = result.selected.resolution.images.iter().flat_map(|image| &image.markers);
         let live = markers.filter(|marker| marker.is_probe && marker.survival == Some(Survival::Live));
@@ -308,7 +308,7 @@ impl Session {
     }
 
     /// The denied findings by original marker.
-    pub(super) fn denied<'l>(&self, result: &'l CheckResult) -> Vec<(Key, &'l Finding)> {
+    pub(super) fn denied<'l>(&self, result: &'l CheckResult) -> Vec<(MarkerKey, &'l Finding)> {
         let lines = self.lines();
         let of = |finding: &'l Finding| {
             let (image, marker) = finding.index?;
@@ -319,8 +319,8 @@ impl Session {
     }
 
     /// The bad copies of each marker, over all images, by what is bad.
-    fn extents(&self, result: &CheckResult) -> BTreeMap<(Key, Subject), Extent> {
-        type OfImage = (Key, Subject, Option<(usize, usize)>);
+    fn extents(&self, result: &CheckResult) -> BTreeMap<(MarkerKey, Subject), Extent> {
+        type OfImage = (MarkerKey, Subject, Option<(usize, usize)>);
         let mut by_image: BTreeMap<OfImage, Extent> = BTreeMap::new();
         for (key, finding) in self.denied(result) {
             let subject = match (finding.code, finding.argument.as_deref()) {
@@ -336,7 +336,7 @@ impl Session {
             extent.total = extent.total.max(total);
             extent.affected = extent.affected.saturating_add(affected).min(extent.total);
         }
-        let mut extents: BTreeMap<(Key, Subject), Extent> = BTreeMap::new();
+        let mut extents: BTreeMap<(MarkerKey, Subject), Extent> = BTreeMap::new();
         for ((key, subject, _), of_image) in by_image {
             let extent = extents.entry((key, subject)).or_default();
             extent.total = extent.total.saturating_add(of_image.total);

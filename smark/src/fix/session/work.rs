@@ -9,7 +9,7 @@ use simple_markers_resolver::resolve::Marker;
 use crate::fix::files::FileRefusal;
 
 /// A marker before any change: its file, which is the real one if it is found, its line and its name.
-pub(in crate::fix) type Key = (String, u32, String);
+pub(in crate::fix) type MarkerKey = (String, u32, String);
 
 /// One edit of one marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +25,7 @@ pub(in crate::fix) enum Edit {
 /// One edit to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::fix) struct Change {
-    pub(in crate::fix) marker: Key,
+    pub(in crate::fix) marker: MarkerKey,
     pub(in crate::fix) edit: Edit,
     pub(in crate::fix) keep: Keep,
 }
