@@ -15,7 +15,7 @@ use crate::config::PROFILE;
 use crate::console::{Console, Status};
 use crate::fix::files::replace;
 use crate::fix::options::Fix;
-use crate::inputs::{Inputs, Selected};
+use crate::inputs::{Inputs, MarkerSelection};
 use crate::project::ProjectSettings;
 use crate::sources::Sources;
 
@@ -166,7 +166,7 @@ impl FromArgMatches for Levels {
 
 /// The result of a check.
 pub(crate) struct CheckResult {
-    pub(crate) selected: Selected,
+    pub(crate) selected: MarkerSelection,
     pub(crate) report: Report,
     /// The exit status.
     pub(crate) status: Status,
@@ -384,7 +384,13 @@ fn unchecked(console: &Console, resolution: &Resolution) -> Status {
     Status::Unreadable
 }
 
-fn write(out: &mut dyn Write, format: Format, report: &Report, selected: &Selected, layout: Layout) -> io::Result<()> {
+fn write(
+    out: &mut dyn Write,
+    format: Format,
+    report: &Report,
+    selected: &MarkerSelection,
+    layout: Layout,
+) -> io::Result<()> {
     let mut sources = Sources::default();
     let mut source = |(image, marker): (usize, usize)| {
         let image = selected.resolution.images.get(image)?;

@@ -55,7 +55,7 @@ EXIT STATUS
   2  a file could not be read, is not ELF, or has malformed records; the rest is still shown";
 
 /// The resolved files, and the selection of markers.
-pub(crate) struct Selected {
+pub(crate) struct MarkerSelection {
     pub(crate) resolution: Resolution,
     selection: Selection,
     /// The operands that were taken as patterns.
@@ -85,7 +85,7 @@ impl Inputs {
     }
 
     /// Resolves the files in as much detail as the report needs.
-    pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<Selected> {
+    pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<MarkerSelection> {
         let (patterns, named) = operands(&self.operands);
         if named.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
@@ -115,7 +115,7 @@ impl Filters {
         detail: Detail,
         patterns: Vec<String>,
         inputs: &[Result<Input, Unreadable>],
-    ) -> anyhow::Result<Selected> {
+    ) -> anyhow::Result<MarkerSelection> {
         let selection = self.selection(&patterns)?;
         let folders = self.debug_folders(console);
         let progress = Progress::start(console, inputs.len());
@@ -136,7 +136,7 @@ impl Filters {
             }
         }
         resolution.number();
-        Ok(Selected { resolution, selection, patterns })
+        Ok(MarkerSelection { resolution, selection, patterns })
     }
 
     /// The folders with separate debug files.
@@ -164,7 +164,7 @@ impl Filters {
     }
 }
 
-impl Selected {
+impl MarkerSelection {
     /// All rows of the resolution.
     pub(crate) fn rows(&self) -> Vec<Row<'_>> {
         self.resolution.rows()

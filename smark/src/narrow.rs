@@ -79,12 +79,12 @@ const LISTED: usize = 8;
 
 /// What is asked about hits, and which hits are chosen.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct HitQuery<'a> {
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) question: &'a Question,
 }
 
-impl Asked<'_> {
+impl HitQuery<'_> {
     /// Whether the markers of an interval are among those with these names. Says which are not, for the
     /// option that asks for it.
     pub(crate) fn has_markers<'n>(

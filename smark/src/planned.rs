@@ -34,7 +34,7 @@ pub(crate) struct PlanFile {
 }
 
 /// A file that is not the program of the plan.
-pub(crate) struct Refused<'p> {
+pub(crate) struct PlanRefusal<'p> {
     pub(crate) path: PathBuf,
     found: PlanMatch,
     plan: &'p Path,
@@ -49,7 +49,7 @@ enum PlanMatch {
     OtherBuildId(String),
 }
 
-impl Display for Refused<'_> {
+impl Display for PlanRefusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path.display())?;
         match &self.found {
@@ -125,7 +125,7 @@ impl PlanFile {
         files: &[MappedFile],
         named: &HashSet<FileId>,
         thread_pointer: Option<u32>,
-    ) -> Vec<Refused<'_>> {
+    ) -> Vec<PlanRefusal<'_>> {
         let mut others = Vec::new();
         for file in files {
             let path = &file.path;
@@ -165,7 +165,7 @@ impl PlanFile {
             if images.is_empty() {
                 images = self.plan.images.iter().collect();
             }
-            refused.push(Refused { path: path.clone(), found, plan: &self.path, images });
+            refused.push(PlanRefusal { path: path.clone(), found, plan: &self.path, images });
         }
         refused
     }

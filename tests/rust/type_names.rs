@@ -72,7 +72,7 @@ const CRATES: [Names; 2] = [
     Names {
         folder: "smark/src",
         shared: &[],
-        participles: &["Allowed", "Asked", "Found", "Pinned", "Refused", "Selected", "Stopped"],
+        participles: &[],
     },
 ];
 
@@ -80,7 +80,7 @@ const CRATES: [Names; 2] = [
 const IRREGULAR: [&str; 9] = ["Found", "Held", "Kept", "Known", "Left", "Made", "Said", "Seen", "Written"];
 
 /// Adjectives, and nouns, that end as participles do.
-const NO_PARTICIPLES: [&str; 2] = ["Malformed", "Unsupported"];
+const NO_PARTICIPLES: [&str; 3] = ["Feed", "Malformed", "Unsupported"];
 
 /// The types of some files: how many have each name.
 #[derive(Default)]

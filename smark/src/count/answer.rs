@@ -8,14 +8,14 @@ use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_ran
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
-use super::question::Kept;
+use super::question::ValueLimits;
 use crate::console::Console;
 
 /// The answer to a question.
 pub(crate) struct Answer {
     pub(super) counts: Counts,
     question: Question,
-    kept: Kept,
+    kept: ValueLimits,
     /// The arguments that both markers of an interval have.
     keys: Vec<String>,
     /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer to the question that the plan was narrowed for.
-    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, kept: Kept) -> Self {
+    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, kept: ValueLimits) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
         Self { counts, question: question.clone(), kept, keys, floor: None }

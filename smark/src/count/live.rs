@@ -9,7 +9,7 @@ use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
-use super::question::Kept;
+use super::question::ValueLimits;
 use super::screen::CountScreen;
 use crate::console::Console;
 use crate::end::{self, Totals};
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Prints the counts of the kernel.
 pub(super) struct Live {
     pub(super) question: Question,
-    pub(super) kept: Kept,
+    pub(super) kept: ValueLimits,
     /// The shortest time that is measured.
     pub(super) floor: Option<Floor>,
     pub(super) json: bool,

@@ -23,7 +23,7 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::question::{Ask, Kept, interval};
+pub(crate) use self::question::{Ask, ValueLimits, interval};
 
 /// Count the hits of markers, in the kernel
 ///
@@ -77,7 +77,7 @@ EXAMPLES
 struct CountOptions {
     watch: watch::Options,
     mode: Mode,
-    kept: Kept,
+    kept: ValueLimits,
     every: Option<Duration>,
     json: bool,
 }

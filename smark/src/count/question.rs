@@ -27,7 +27,7 @@ pub(crate) struct Ask {
 
 /// How much is kept, and how much of it is shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ValueLimits {
     /// The most different values, and the most open intervals, that are kept.
     pub(crate) most: u32,
     /// The most values that are shown.
@@ -36,8 +36,8 @@ pub(crate) struct Kept {
 
 impl Ask {
     /// How much is kept.
-    pub(crate) fn kept(&self) -> Kept {
-        Kept { most: self.max_values, top: self.top }
+    pub(crate) fn kept(&self) -> ValueLimits {
+        ValueLimits { most: self.max_values, top: self.top }
     }
 
     /// The question. `key` tells which start an end belongs to.

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use simple_markers_resolver::check::fix::{Keep, Replacement, SourceFile, keep_of_type};
 
-use super::messages::{Complaint, Named};
+use super::messages::{Complaint, SourcePlace};
 use super::session::{Change, Edit, MarkerKey, Reason, Session, unset};
 
 /// A line and a column of a text, from 1.
@@ -29,7 +29,7 @@ impl Span {
         Self { start: place(bytes, replaced, range.start, false), end: place(bytes, replaced, range.end, true) }
     }
 
-    fn has(&self, place: &Named) -> bool {
+    fn has(&self, place: &SourcePlace) -> bool {
         match place.column {
             Some(column) => (self.start..=self.end).contains(&Place { line: place.line, column }),
             None => (self.start.line..=self.end.line).contains(&place.line),
@@ -84,13 +84,13 @@ impl Session {
                 let Some(path) = self.work.get(key).and_then(|work| work.path.as_ref().ok()) else { continue };
                 let Some(of_file) = replaced.get(path.as_path()) else { continue };
                 let Some(invocation) = self.invocation(key, of_file) else { continue };
-                let is_file = |place: &&Named| self.is_file(&place.file, path);
+                let is_file = |place: &&SourcePlace| self.is_file(&place.file, path);
                 // A `use` item that was changed for the probes of the file.
                 let bytes = self.files.get(path).map(SourceFile::bytes).unwrap_or_default();
                 let of_imports = imports.get(path.as_path()).into_iter().flatten();
                 let imported: Vec<Span> =
                     of_imports.map(|import| Span::new(bytes, of_file, import.range.clone())).collect();
-                let is_imported = |place: &&Named| imported.iter().any(|span| span.has(place));
+                let is_imported = |place: &&SourcePlace| imported.iter().any(|span| span.has(place));
                 for _ in complaint.places.iter().filter(is_imported).filter(is_file) {
                     of_markers.extend(changes.iter().copied().filter(|change| change.edit == Edit::Probe));
                 }

@@ -12,12 +12,12 @@ pub(super) struct Complaint {
     /// Its first line.
     pub(super) message: String,
     /// The places that it names.
-    pub(super) places: Vec<Named>,
+    pub(super) places: Vec<SourcePlace>,
 }
 
 /// A place that an error names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct SourcePlace {
     /// The file, as the compiler names it.
     pub(super) file: String,
     /// The line, from 1.
@@ -50,7 +50,7 @@ pub(super) fn of_json(line: &str) -> Option<(Option<Complaint>, String)> {
     let place = |span: &Value| {
         let number = |key| span.get(key).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
         let file = span.get("file_name")?.as_str()?.to_owned();
-        Some(Named { file, line: number("line_start")?, column: number("column_start") })
+        Some(SourcePlace { file, line: number("line_start")?, column: number("column_start") })
     };
     let mut places = Vec::new();
     for span in spans {
@@ -100,15 +100,15 @@ pub(super) fn of_text(text: &str) -> Vec<Complaint> {
 }
 
 /// `FILE:LINE:COLUMN`.
-fn of_rustc(place: &str) -> Option<Named> {
+fn of_rustc(place: &str) -> Option<SourcePlace> {
     let (rest, column) = place.trim_end().rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    Some(Named { file: file.to_owned(), line: line.parse().ok()?, column: Some(column.parse().ok()?) })
+    Some(SourcePlace { file: file.to_owned(), line: line.parse().ok()?, column: Some(column.parse().ok()?) })
 }
 
 /// Place, kind and message of `FILE:LINE: KIND: MESSAGE`, with or without a column, whose unit is another
 /// one in each compiler.
-fn of_gcc(line: &str) -> Option<(Named, &'static str, &str)> {
+fn of_gcc(line: &str) -> Option<(SourcePlace, &'static str, &str)> {
     let kinds = ["error", "fatal error", "note", "warning"];
     let split = kinds.into_iter().filter_map(|kind| {
         let (place, message) = line.split_once(&format!(": {kind}: "))?;
@@ -119,7 +119,7 @@ fn of_gcc(line: &str) -> Option<(Named, &'static str, &str)> {
     let last: u32 = last.parse().ok()?;
     let with_column = before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     let (file, line) = with_column.unwrap_or((before, last));
-    Some((Named { file: file.to_owned(), line, column: None }, kind, message))
+    Some((SourcePlace { file: file.to_owned(), line, column: None }, kind, message))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Fix {
         let root = self.root()?;
         if !self.dry_run {
             let allowed =
-                vcs::Allowed { dirty: self.allow_dirty, staged: self.allow_staged, no_vcs: self.allow_no_vcs };
+                vcs::FixPermissions { dirty: self.allow_dirty, staged: self.allow_staged, no_vcs: self.allow_no_vcs };
             vcs::check(&root, allowed)?;
         }
         if !self.build()?.succeeds {

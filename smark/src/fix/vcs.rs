@@ -13,7 +13,7 @@ use anyhow::Context as _;
 /// The states of the repository in which changes are allowed, although they may be hard to identify
 /// or undo.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Allowed {
+pub(crate) struct FixPermissions {
     /// Uncommitted changes.
     pub(crate) dirty: bool,
     /// Staged changes.
@@ -30,7 +30,7 @@ const MOST: usize = 10;
 /// # Errors
 ///
 /// They may not be changed; the message names the option that allows it.
-pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
+pub(crate) fn check(root: &Path, allowed: FixPermissions) -> anyhow::Result<()> {
     if allowed.dirty && allowed.no_vcs {
         return Ok(());
     }

@@ -93,14 +93,14 @@ impl Folder {
 }
 
 /// Why nothing more is written.
-pub(super) enum Stopped {
+pub(super) enum RecordEnd {
     /// The recording would have more bytes.
     Full(u64),
     /// A file could not be written.
     Failed(io::Error),
 }
 
-impl Stopped {
+impl RecordEnd {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Full(_) => "max-size",
@@ -120,7 +120,7 @@ pub(super) struct Output {
     described: u64,
     /// The most bytes of all files.
     most: u64,
-    pub(super) stopped: Option<Stopped>,
+    pub(super) stopped: Option<RecordEnd>,
 }
 
 /// The most bytes of the file that is written at the end.
@@ -142,13 +142,13 @@ impl Output {
             return false;
         }
         if packet.len() as u64 > self.left() {
-            self.stopped = Some(Stopped::Full(self.most));
+            self.stopped = Some(RecordEnd::Full(self.most));
             return false;
         }
         if let Err(error) = self.stream.write_all(packet) {
             // A part of it may be there. If it stays, readers read up to it.
             let _ = self.stream.set_len(self.written);
-            self.stopped = Some(Stopped::Failed(error));
+            self.stopped = Some(RecordEnd::Failed(error));
             return false;
         }
         self.written += packet.len() as u64;
@@ -163,7 +163,7 @@ impl Output {
         let size = (metadata.len() + description.len()) as u64;
         // The old files are there until the new ones are complete.
         if self.written + self.described + size + END_SIZE > self.most {
-            self.stopped = Some(Stopped::Full(self.most));
+            self.stopped = Some(RecordEnd::Full(self.most));
             return;
         }
         // The description first: it may say more than the metadata, but not less.
@@ -171,7 +171,7 @@ impl Output {
             .and_then(|()| replace(&self.folder.join(ctf::METADATA), metadata));
         match written {
             Ok(()) => self.described = size,
-            Err(error) => self.stopped = Some(Stopped::Failed(error)),
+            Err(error) => self.stopped = Some(RecordEnd::Failed(error)),
         }
     }
 
@@ -180,7 +180,7 @@ impl Output {
         // If the disk is full, it is not there, and the recording counts as cut off.
         let written = replace(&self.folder.join(ctf::END), end);
         if let (Err(error), None) = (written, &self.stopped) {
-            self.stopped = Some(Stopped::Failed(error));
+            self.stopped = Some(RecordEnd::Failed(error));
         }
     }
 }

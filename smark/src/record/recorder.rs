@@ -9,7 +9,7 @@ use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{self, Session, signals};
 use simple_markers_tracer::{Hit, Plan};
 
-use super::files::{Output, Stopped};
+use super::files::{Output, RecordEnd};
 use crate::console::Console;
 use crate::end::Totals;
 use crate::sinks::{Next, Sink};
@@ -141,7 +141,7 @@ impl Sink for Recorder {
         let Self { recorded, writer, flight, mut output, .. } = *self;
         let end = serde_json::json!({
             "hits": received + lost, "lost": lost, "recorded": recorded, "exit": totals.exit,
-            "stopped": output.stopped.as_ref().map(Stopped::word),
+            "stopped": output.stopped.as_ref().map(RecordEnd::word),
         });
         let folder = output.folder.display().to_string();
         if let Some(flight) = flight.as_ref().filter(|flight| flight.dropped() > 0) {
@@ -156,11 +156,11 @@ impl Sink for Recorder {
         output.end(&end.to_string());
         match output.stopped {
             None => Ok(()),
-            Some(Stopped::Full(most)) => {
+            Some(RecordEnd::Full(most)) => {
                 console.note(&format!("{folder}: the recording ended early: it may have {most} bytes (--max-size)"));
                 Ok(())
             }
-            Some(Stopped::Failed(error)) => {
+            Some(RecordEnd::Failed(error)) => {
                 let kept = format!("{folder}: the recording ended early; the {recorded} hits before can be read");
                 Err(anyhow::Error::new(error).context(kept))
             }

@@ -8,7 +8,7 @@ use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::Chosen;
 
 use crate::console::Console;
-use crate::count::{Answer, Kept};
+use crate::count::{Answer, ValueLimits};
 use crate::end::{self, Totals};
 use crate::narrow;
 use crate::sinks::Sink;
@@ -17,14 +17,14 @@ use crate::sinks::Sink;
 pub(super) struct Counts<'a> {
     chosen: &'a Chosen,
     question: &'a Question,
-    kept: Kept,
+    kept: ValueLimits,
     json: bool,
     replay: Replay,
     hits: u64,
 }
 
 impl<'a> Counts<'a> {
-    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, kept: Kept, json: bool) -> Self {
+    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, kept: ValueLimits, json: bool) -> Self {
         let replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
         Self { chosen, question, kept, json, replay, hits: 0 }
     }

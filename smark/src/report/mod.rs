@@ -20,10 +20,10 @@ use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
-use crate::count::{Ask, Kept};
-use crate::narrow::{self, Asked};
+use crate::count::{Ask, ValueLimits};
+use crate::narrow::{self, HitQuery};
 use crate::pager::Pager;
-use crate::sinks::{Form, Setting, Sink, Wanted};
+use crate::sinks::{Form, HitFilter, Setting, Sink};
 use crate::source::drain;
 
 /// Print the hits of a recording, or count them
@@ -137,7 +137,7 @@ enum ReportWork {
     /// Each hit is written.
     Write(Form),
     /// They are counted.
-    Count { kept: Kept, json: bool },
+    Count { kept: ValueLimits, json: bool },
     /// They become a timeline.
     Draw { pairs: Pairs, most: u32, to: Target },
 }
@@ -162,7 +162,7 @@ impl Report {
         let ReportOptions { operands, filter, doubtful, question, work } = self.options()?;
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
-        let asked = Asked { filter: filter.as_ref(), question: &question };
+        let asked = HitQuery { filter: filter.as_ref(), question: &question };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
             return Ok(Status::NoMatch.into());
@@ -183,7 +183,7 @@ impl Report {
                     colour: console.colour,
                     stacks: None,
                 };
-                Box::new(Wanted::new(&chosen, form.sink(setting), pager))
+                Box::new(HitFilter::new(&chosen, form.sink(setting), pager))
             }
         };
         drain(recording.hits(status), sink, console)

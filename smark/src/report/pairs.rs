@@ -10,7 +10,7 @@ use simple_markers_tracer::perfetto::Pair;
 use super::recording::RecordedMarkers;
 use crate::console::Console;
 use crate::count::interval;
-use crate::narrow::Asked;
+use crate::narrow::HitQuery;
 
 /// The intervals that become slices.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ impl Pairs {
     ) -> anyhow::Result<Option<Vec<Pair>>> {
         let mut pairs = Vec::new();
         for question in &self.pairs {
-            let asked = Asked { filter: None, question };
+            let asked = HitQuery { filter: None, question };
             if !asked.has_markers(console, "--pair", selected.names()) {
                 return Ok(None);
             }

@@ -14,7 +14,7 @@ use simple_markers_tracer::recorder::recording::{self, Converted, Metadata};
 
 use crate::console::{Console, Status};
 use crate::end::Totals;
-use crate::narrow::Asked;
+use crate::narrow::HitQuery;
 use crate::record::newest;
 use crate::sinks::Sink;
 use crate::source::Source;
@@ -190,7 +190,7 @@ impl<'a> RecordedMarkers<'a> {
     }
 
     /// Their sites where the filter and the question apply. Says which are left out.
-    pub(super) fn choose(&self, console: &Console, asked: &Asked<'_>) -> anyhow::Result<Chosen> {
+    pub(super) fn choose(&self, console: &Console, asked: &HitQuery<'_>) -> anyhow::Result<Chosen> {
         let markers = &self.plan.markers;
         let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
         let (chosen, refused) = Chosen::new(self.plan, &keep, asked.filter, asked.question, self.doubtful);

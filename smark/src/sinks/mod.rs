@@ -9,7 +9,7 @@ mod wanted;
 use clap::Args;
 
 pub(crate) use self::sink::{Next, Setting, Sink};
-pub(crate) use self::wanted::Wanted;
+pub(crate) use self::wanted::HitFilter;
 
 use self::json::Json;
 use self::text::Text;

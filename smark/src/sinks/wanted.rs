@@ -12,7 +12,7 @@ use crate::narrow;
 use crate::pager::Pager;
 
 /// Hands on the wanted hits.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct HitFilter<'a> {
     chosen: &'a Chosen,
     sink: Box<dyn Sink + 'a>,
     /// Gets what the sink writes, so it ends behind it.
@@ -21,13 +21,13 @@ pub(crate) struct Wanted<'a> {
     unfiltered: u64,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> HitFilter<'a> {
     pub(crate) fn new(chosen: &'a Chosen, sink: Box<dyn Sink + 'a>, pager: Option<Pager>) -> Self {
         Self { chosen, sink, pager, unfiltered: 0 }
     }
 }
 
-impl Sink for Wanted<'_> {
+impl Sink for HitFilter<'_> {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
         match self.chosen.wants(hit) {
             Some(true) => return self.sink.hit(hit),

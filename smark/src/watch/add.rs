@@ -15,19 +15,19 @@ use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
 
 use super::options::TEXT;
-use super::pinned::{Leases, Pinned};
+use super::pinned::{Leases, PinnedFile};
 use super::watching::Watching;
 use crate::console::{Console, Status};
 use crate::files::{self, Input, Unreadable};
 use crate::left_out;
-use crate::narrow::Asked;
+use crate::narrow::HitQuery;
 use crate::planned::image_file;
 
 /// A file to look at, or why it cannot be.
-pub(super) type Found = Result<MappedFile, Unreadable>;
+pub(super) type FoundFile = Result<MappedFile, Unreadable>;
 
 /// The files that a user names.
-pub(super) fn named(paths: &[PathBuf]) -> Vec<Found> {
+pub(super) fn named(paths: &[PathBuf]) -> Vec<FoundFile> {
     let of = |input: Result<Input, Unreadable>| {
         let path = input?.path;
         MappedFile::named(&path).map_err(|why| Unreadable { path, why: files::reason(&why) })
@@ -37,9 +37,9 @@ pub(super) fn named(paths: &[PathBuf]) -> Vec<Found> {
 
 impl Watching {
     /// Adds the markers of files to the plan. Those that are the `first` ones are reported in full.
-    pub(super) fn add(&mut self, console: &Console, files: Vec<Found>, is_first: bool) -> anyhow::Result<()> {
-        let is_new = |file: &Found| file.as_ref().map_or(true, |file| self.known.insert(file.id));
-        let new: Vec<Found> = files.into_iter().filter(is_new).collect();
+    pub(super) fn add(&mut self, console: &Console, files: Vec<FoundFile>, is_first: bool) -> anyhow::Result<()> {
+        let is_new = |file: &FoundFile| file.as_ref().map_or(true, |file| self.known.insert(file.id));
+        let new: Vec<FoundFile> = files.into_iter().filter(is_new).collect();
         if new.is_empty() {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Watching {
             }
             false => {
                 // Several files may have one path. So those that are not under their paths are added one by one.
-                let is_elsewhere = |file: &Found| file.as_ref().is_ok_and(|file| file.opened_as().is_some());
+                let is_elsewhere = |file: &FoundFile| file.as_ref().is_ok_and(|file| file.opened_as().is_some());
                 let (elsewhere, usual): (Vec<_>, Vec<_>) = new.into_iter().partition(is_elsewhere);
                 let each = elsewhere.into_iter().map(|file| vec![file]);
                 for files in [usual].into_iter().chain(each).filter(|files| !files.is_empty()) {
@@ -83,7 +83,7 @@ impl Watching {
         if self.plan.sites.len() == first {
             return Ok(());
         }
-        let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
+        let asked = HitQuery { filter: self.watch.filter.as_ref(), question: &self.watch.question };
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
         if is_first && !asked.has_markers(console, "--time", names) {
             self.status = self.status.max(Status::NoMatch);
@@ -109,13 +109,13 @@ impl Watching {
     fn add_resolved(
         &mut self,
         console: &Console,
-        new: &[Found],
+        new: &[FoundFile],
         is_first: bool,
         stripped: &mut HashSet<usize>,
         leases: &Leases,
     ) -> anyhow::Result<()> {
         // The libraries of a process need not have markers.
-        let input = |file: &Found| match file {
+        let input = |file: &FoundFile| match file {
             Ok(file) => Ok(Input {
                 path: file.path.clone(),
                 found: !self.named.contains(&file.id),
@@ -152,10 +152,10 @@ impl Watching {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
             }
-            self.pinned.extend(file.and_then(|file| Pinned::new(number, file, leases)));
+            self.pinned.extend(file.and_then(|file| PinnedFile::new(number, file, leases)));
         }
         self.matching.add(selected.unmatched(&rows), chosen.is_empty(), rows.is_empty());
-        let is_named = |file: &Found| file.as_ref().is_ok_and(|file| self.named.contains(&file.id));
+        let is_named = |file: &FoundFile| file.as_ref().is_ok_and(|file| self.named.contains(&file.id));
         if is_first || new.iter().any(is_named) {
             self.status = self.status.max(selected.report_files(console));
         }
@@ -163,7 +163,13 @@ impl Watching {
     }
 
     /// Adds the markers that files have by the plan file.
-    fn add_planned(&mut self, console: &Console, new: &[Found], is_first: bool, leases: &Leases) -> anyhow::Result<()> {
+    fn add_planned(
+        &mut self,
+        console: &Console,
+        new: &[FoundFile],
+        is_first: bool,
+        leases: &Leases,
+    ) -> anyhow::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let files: Vec<MappedFile> = new.iter().flatten().cloned().collect();
         let first = self.plan.images.len();
@@ -185,7 +191,7 @@ impl Watching {
         }
         for (number, image) in self.plan.images.iter().enumerate().skip(first) {
             let file = files.iter().find(|file| Some(file.id.number()) == image.file.number);
-            self.pinned.extend(file.and_then(|file| Pinned::new(number, file, leases)));
+            self.pinned.extend(file.and_then(|file| PinnedFile::new(number, file, leases)));
         }
         Ok(())
     }

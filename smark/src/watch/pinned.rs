@@ -12,7 +12,7 @@ use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 pub(super) type Leases = HashMap<FileId, Arc<Lease>>;
 
 /// The file of an image of the plan.
-pub(super) struct Pinned {
+pub(super) struct PinnedFile {
     pub(super) image: usize,
     pub(super) id: FileId,
     /// Its path, in the mount namespace of the process that has mapped it.
@@ -25,7 +25,7 @@ pub(super) struct Pinned {
     pub(super) lease: Option<Arc<Lease>>,
 }
 
-impl Pinned {
+impl PinnedFile {
     pub(super) fn new(image: usize, file: &MappedFile, leases: &Leases) -> Option<Self> {
         let is_here = file.opened_as().is_none();
         let lease = leases.get(&file.id).cloned();

@@ -9,7 +9,7 @@ use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::paths::Paths;
 
 use super::named_files::{FileChange, NamedFile};
-use super::pinned::Pinned;
+use super::pinned::PinnedFile;
 use super::summary::counted;
 use super::watching::Watching;
 use crate::console::Console;
@@ -26,7 +26,7 @@ impl Watching {
         if !lease::take_wish() {
             return;
         }
-        let is_wanted = |it: &&Pinned| it.lease.as_ref().is_some_and(|lease| lease.is_wanted());
+        let is_wanted = |it: &&PinnedFile| it.lease.as_ref().is_some_and(|lease| lease.is_wanted());
         let wanted: Vec<_> = self.pinned.iter().filter(is_wanted).map(|it| (it.id, it.path.clone())).collect();
         for (id, path) in wanted {
             match self.files.files.iter_mut().find(|named| named.file == Some(id)) {
@@ -122,8 +122,8 @@ impl Watching {
     /// Removes the probes of files with a path that are older than a new one, unless a process may run them.
     /// Returns whether a process runs one.
     fn forget_unused(&mut self, path: &Path, new: &MappedFile) -> bool {
-        let is_old = |it: &&Pinned| it.path == path && it.id.number() != new.id.number();
-        let of = |it: &Pinned| (it.id.number(), mapped::is_in_use(it.id.number()));
+        let is_old = |it: &&PinnedFile| it.path == path && it.id.number() != new.id.number();
+        let of = |it: &PinnedFile| (it.id.number(), mapped::is_in_use(it.id.number()));
         let old: Vec<_> = self.pinned.iter().filter(is_old).map(of).collect();
         let unknown = old.iter().rev().filter(|(_, is_in_use)| is_in_use.is_none()).map(|(number, _)| *number);
         let kept: HashSet<_> = unknown.take(MOST_UNKNOWN).collect();
@@ -154,7 +154,7 @@ impl Watching {
             let markers: HashSet<usize> = new.iter().map(|site| site.marker).collect();
             let what = format!("{} of {}", counted(new.len(), "site"), counted(markers.len(), "marker"));
             let is_mapped =
-                |pinned: &Pinned| pinned.path == path && mapped::is_in_use(pinned.id.number()) == Some(true);
+                |pinned: &PinnedFile| pinned.path == path && mapped::is_in_use(pinned.id.number()) == Some(true);
             let of_processes = match change == FileChange::Overwritten && self.pinned.iter().any(is_mapped) {
                 true => "; processes that have mapped it run its new bytes at their old addresses",
                 false => "",

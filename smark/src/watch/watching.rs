@@ -12,7 +12,7 @@ use super::errors::explained;
 use super::matching::Matching;
 use super::named_files::{FileChange, NamedFiles};
 use super::options::Options;
-use super::pinned::Pinned;
+use super::pinned::PinnedFile;
 use crate::console::{Console, Status};
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
@@ -38,7 +38,7 @@ pub(crate) struct Watching {
     /// The files that were looked at.
     pub(super) known: HashSet<FileId>,
     /// The files of the images.
-    pub(super) pinned: Vec<Pinned>,
+    pub(super) pinned: Vec<PinnedFile>,
     /// The loaders of programs that do not tell yet when they map libraries, and where they do it.
     pub(super) loaders: Vec<(String, u64)>,
     /// The devices and inodes of the files that a watched process has or had mapped.

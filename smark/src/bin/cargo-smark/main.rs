@@ -64,8 +64,11 @@ fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     if arguments.command == "fix" && !arguments.has("--dry-run") {
         // Before the build, which may write a Cargo.lock.
         let has = |option| arguments.has(option);
-        let allowed =
-            vcs::Allowed { dirty: has("--allow-dirty"), staged: has("--allow-staged"), no_vcs: has("--allow-no-vcs") };
+        let allowed = vcs::FixPermissions {
+            dirty: has("--allow-dirty"),
+            staged: has("--allow-staged"),
+            no_vcs: has("--allow-no-vcs"),
+        };
         vcs::check(&artifacts::workspace(arguments)?, allowed)?;
     }
     let Some(built) = artifacts::build(arguments)? else {
