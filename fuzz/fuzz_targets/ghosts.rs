@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::ghosts;
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::report::{self, Layout};
+use simple_markers_resolver::report::{self, TextLayout};
 use simple_markers_resolver::resolve::{
     Absence, Exactness, GhostProblem, Origin, Resolution, SitePlace, Survival, resolve,
 };
@@ -58,7 +58,7 @@ fuzz_target!(|input: &[u8]| {
     let resolution = resolve("fuzz", &ghosts::image(&mut &input[..]));
     assert_ghosts(&resolution);
     let mut text = Vec::new();
-    let layout = Layout { colour: false, width: None, verbosity: report::Verbosity::Full };
+    let layout = TextLayout { colour: false, width: None, verbosity: report::Verbosity::Full };
     report::list::write(&mut text, &resolution.rows(), layout).expect("a vector takes everything");
     assert!(std::str::from_utf8(&text).is_ok());
 });

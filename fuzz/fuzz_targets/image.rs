@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_resolver::report::{self, Layout};
+use simple_markers_resolver::report::{self, TextLayout};
 use simple_markers_resolver::resolve::resolve;
 
 fuzz_target!(|file: &[u8]| {
     let resolution = resolve("fuzz", file);
     let mut text = Vec::new();
-    let layout = Layout { colour: false, width: None, verbosity: report::Verbosity::Full };
+    let layout = TextLayout { colour: false, width: None, verbosity: report::Verbosity::Full };
     report::list::write(&mut text, &resolution.rows(), layout).expect("a vector takes everything");
     assert!(std::str::from_utf8(&text).is_ok());
     let mut json = Vec::new();

@@ -9,13 +9,13 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// The way to the value, the last step first.
-    steps: Vec<Step>,
+    steps: Vec<JsonStep>,
     /// What is wrong with it.
     pub what: Fault,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum JsonStep {
     Member(&'static str),
     Item(usize),
 }
@@ -48,14 +48,14 @@ impl JsonError {
     /// The error as one of a member.
     #[must_use]
     pub fn at(mut self, name: &'static str) -> Self {
-        self.steps.push(Step::Member(name));
+        self.steps.push(JsonStep::Member(name));
         self
     }
 
     /// The error as one of an item of an array.
     #[must_use]
     pub fn item(mut self, index: usize) -> Self {
-        self.steps.push(Step::Item(index));
+        self.steps.push(JsonStep::Item(index));
         self
     }
 
@@ -65,9 +65,9 @@ impl JsonError {
         let mut path = String::new();
         for step in self.steps.iter().rev() {
             match step {
-                Step::Member(name) if path.is_empty() => path.push_str(name),
-                Step::Member(name) => path.push_str(&format!(".{name}")),
-                Step::Item(index) => path.push_str(&format!("[{index}]")),
+                JsonStep::Member(name) if path.is_empty() => path.push_str(name),
+                JsonStep::Member(name) => path.push_str(&format!(".{name}")),
+                JsonStep::Item(index) => path.push_str(&format!("[{index}]")),
             }
         }
         path
@@ -95,9 +95,9 @@ impl std::error::Error for JsonError {}
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
-pub struct Object<'a>(&'a Map<String, Json>);
+pub struct JsonObject<'a>(&'a Map<String, Json>);
 
-impl<'a> Object<'a> {
+impl<'a> JsonObject<'a> {
     /// The object.
     ///
     /// # Errors

@@ -3,10 +3,10 @@
 use images::everything;
 use serde_json::{Value, json};
 use simple_markers_resolver::Error;
-use simple_markers_resolver::check::fix::{Source, SourceFile};
+use simple_markers_resolver::check::fix::{FixInput, SourceFile};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::english;
-use simple_markers_resolver::report::Layout;
+use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, GhostProblem, Inlined, Marker, Nearest, Reason, Resolution, Verdict,
 };
@@ -560,14 +560,14 @@ fn annotations_are_commands() {
 }
 
 /// The source is not available.
-fn no_source(_: (usize, usize)) -> Option<Source> {
+fn no_source(_: (usize, usize)) -> Option<FixInput> {
     None
 }
 
 /// The source of the markers of [`program`].
-fn source(_: (usize, usize)) -> Option<Source> {
+fn source(_: (usize, usize)) -> Option<FixInput> {
     let text = format!("{}\tsimple_mark(a:one, \"depth %zu\",\n\t\ttag);\n", "\n".repeat(9));
-    Some(Source { file: SourceFile::read("queue.c", text.as_bytes()).into(), is_newer: false })
+    Some(FixInput { file: SourceFile::read("queue.c", text.as_bytes()).into(), is_newer: false })
 }
 
 /// A marker has one block, with its worst severity, and shows the corrected source once.
@@ -578,7 +578,7 @@ fn a_marker_is_one_block() {
     site.args[0].verdict = Some(Verdict::Lost);
     site.exactness = Some(Exactness::Shared);
     let report = report(&resolution);
-    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()));
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, TextLayout::default()));
     assert!(
         text.starts_with(
             "error[SM034, SM021]: a:one: `tag` is lost, and a probe may fire where the marker is not passed\n"
@@ -593,7 +593,7 @@ fn a_marker_is_one_block() {
     );
     assert!(text.contains("   = help: write\n       simple_mark_keep_anchor(a:one, \"depth %zu\",\n"), "{text}");
     // Without the source, the help says what to write.
-    let text = written(|out| check::human::write(out, &resolution, &report, &mut no_source, Layout::default()));
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut no_source, TextLayout::default()));
     assert!(text.contains("= help: make it exact with `simple_mark_anchor`"), "{text}");
     assert!(text.contains("= help: keep it with `simple_mark_keep`"), "{text}");
     // SARIF has the same change for each finding separately.
@@ -620,7 +620,7 @@ fn people_see_the_line_the_cause_and_the_corrected_source() {
     argument.ended =
         Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None, shared: None });
     let report = report(&resolution);
-    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()));
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, TextLayout::default()));
     assert_eq!(
         text,
         "\
@@ -652,7 +652,7 @@ fn a_lost_text_of_an_async_function_needs_a_probe() {
         site.args[0].type_name = Some("&str".into());
         let report = report(&resolution);
         assert_eq!(codes(&report), [("SM034", "a:one", Some("tag"))]);
-        written(|out| check::human::write(out, &resolution, &report, &mut no_source, Layout::default()))
+        written(|out| check::human::write(out, &resolution, &report, &mut no_source, TextLayout::default()))
     };
     let text = helped("queue::deliver::{async_fn#0}");
     assert!(text.contains("= help: write `simple_probe!` in place of `simple_mark!`"), "{text}");
@@ -679,7 +679,7 @@ fn a_doubtful_argument_is_kept_or_the_marker_is_anchored() {
         let report = report(&resolution);
         assert_eq!(codes(&report), [("SM038", "a:one", Some("tag"))]);
         assert_eq!((report.findings[0].severity, report.holds()), (Severity::Warn, true));
-        written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()))
+        written(|out| check::human::write(out, &resolution, &report, &mut source, TextLayout::default()))
     };
     assert_eq!(
         fixed(&replaced),

@@ -5,7 +5,7 @@ use images::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
 use simple_markers_resolver::english;
-use simple_markers_resolver::export::{self, Consumer, ExportError, Exported, Settings};
+use simple_markers_resolver::export::{self, Consumer, ExportError, ExportSettings, Exported};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Exactness, Reason, ResolvedImage, Verdict, resolve};
 
@@ -15,12 +15,12 @@ fn resolved(bytes: &[u8]) -> ResolvedImage {
     resolution.images.remove(0)
 }
 
-fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &Settings) -> Result<Exported, ExportError> {
+fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &ExportSettings) -> Result<Exported, ExportError> {
     export::text(&resolved(bytes), bytes, path, &|_| true, to, settings)
 }
 
 fn text(bytes: &[u8], to: Consumer) -> String {
-    text_at("/x/prog", bytes, to, &Settings::default()).unwrap().text
+    text_at("/x/prog", bytes, to, &ExportSettings::default()).unwrap().text
 }
 
 /// The lines that are not comments.
@@ -84,11 +84,11 @@ fn text_of_the_image_stays_text() {
     }
     let path = "/x/it's $(id)";
     let image = one("a:b", "", "", "");
-    assert!(text_at(path, &image, Consumer::Perf, &Settings::default()).is_err());
-    let perf = text_at("/x/it's$(id)`", &image, Consumer::Perf, &Settings::default());
+    assert!(text_at(path, &image, Consumer::Perf, &ExportSettings::default()).is_err());
+    let perf = text_at("/x/it's$(id)`", &image, Consumer::Perf, &ExportSettings::default());
     // What the kernel cannot accept is refused, even if the shell could accept it.
     assert!(perf.is_err(), "{perf:?}");
-    let perf = text_at("/x/it's$`id`;", &image, Consumer::Perf, &Settings::default()).unwrap();
+    let perf = text_at("/x/it's$`id`;", &image, Consumer::Perf, &ExportSettings::default()).unwrap();
     assert!(perf.text.ends_with("define 'p:a/b_ /x/it'\\''s$`id`;:0xc0'\n"), "{}", perf.text);
 }
 
@@ -102,7 +102,7 @@ fn paths_that_a_consumer_would_take_apart_are_refused() {
         (Consumer::Stap, &["/a\"b", "/a*", "/a[b]", "/a\\b", "/a\nb"]),
     ] {
         for path in bad {
-            assert!(text_at(path, &image, to, &Settings::default()).is_err(), "{to:?} {path:?}");
+            assert!(text_at(path, &image, to, &ExportSettings::default()).is_err(), "{to:?} {path:?}");
         }
     }
 }
@@ -160,10 +160,10 @@ fn what_is_not_exact_is_asked_for() {
     // A jump from 0x1000 to the marker at 0x1010.
     linked.sections[0].data[..2].copy_from_slice(&[0x74, 0x0e]);
     let image = linked.build();
-    let exported = text_at("/x/prog", &image, Consumer::Uprobe, &Settings::default()).unwrap();
+    let exported = text_at("/x/prog", &image, Consumer::Uprobe, &ExportSettings::default()).unwrap();
     assert!(exported.text.contains("# left out: scsi:queue at 0x1010: shared: 2 ways in"), "{}", exported.text);
     assert!(exported.text.contains("# left out: scsi:gone at nowhere: eliminated\n"), "{}", exported.text);
-    let settings = Settings { include: vec![Exactness::Shared], ..Settings::default() };
+    let settings = ExportSettings { include: vec![Exactness::Shared], ..ExportSettings::default() };
     let more = text_at("/x/prog", &image, Consumer::Uprobe, &settings).unwrap();
     assert_eq!((more.probes, more.left_out), (exported.probes + 1, exported.left_out - 1));
     assert!(
@@ -182,7 +182,7 @@ fn what_is_doubtful_is_asked_for() {
     argument.reason = Some(Reason::Replaced { before: None, text: Some("%eax".into()) });
     let why = "its location changes here (from %eax), and nothing tells whether before or after the marker";
     let export = |to, doubtful| {
-        let settings = Settings { doubtful, ..Settings::default() };
+        let settings = ExportSettings { doubtful, ..ExportSettings::default() };
         export::text(&image, &bytes, "/x/prog", &|_| true, to, &settings).unwrap().text
     };
     for (to, mark, without, with) in [
@@ -200,7 +200,7 @@ fn what_is_doubtful_is_asked_for() {
         assert!(text.contains(with), "{text}");
     }
     let copy = |doubtful| {
-        let settings = Settings { doubtful, ..Settings::default() };
+        let settings = ExportSettings { doubtful, ..ExportSettings::default() };
         let exported = export::sdt::image(&image, &bytes, &|_| true, &settings).unwrap();
         let said: Vec<String> = exported.notes.iter().map(english::export::note).collect();
         (notes(&exported.bytes)[0].3[2].clone(), said)
@@ -217,22 +217,23 @@ fn what_is_doubtful_is_asked_for() {
 #[test]
 fn images_that_cannot_be_exported_are_refused() {
     let object = relocatable(Architecture::X86_64);
-    let why = text_at("/x/prog", &object, Consumer::Uprobe, &Settings::default()).unwrap_err();
+    let why = text_at("/x/prog", &object, Consumer::Uprobe, &ExportSettings::default()).unwrap_err();
     assert!(why.to_string().starts_with("a relocatable object has no addresses yet"), "{why}");
-    assert!(export::sdt::image(&resolved(&object), &object, &|_| true, &Settings::default()).is_err());
+    assert!(export::sdt::image(&resolved(&object), &object, &|_| true, &ExportSettings::default()).is_err());
     let mut big = scsi();
     big.order = ByteOrder::Big;
     // Site records use the image's byte order too.
     let big = Linked { order: ByteOrder::Big, ..linked_by_gnu_ld() }.build();
     let image = resolved(&big);
-    let why = export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap_err();
+    let why =
+        export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &ExportSettings::default()).unwrap_err();
     assert_eq!(why.to_string(), "not supported for big-endian images");
 }
 
 #[test]
 fn notes_are_read_back() {
     let image = one("a:b", "x %d y %lu %d %hhd %f", "x, s->y, z, w, f", "-4@%esi 8@-16(%rbp) -4@$-7 -1@%r9b 8f@%xmm0");
-    let exported = export::sdt::image(&resolved(&image), &image, &|_| true, &Settings::default()).unwrap();
+    let exported = export::sdt::image(&resolved(&image), &image, &|_| true, &ExportSettings::default()).unwrap();
     let said = "a:b at 0x1010: without the arguments from f on: readers of SDT notes do not agree on the syntax of floating-point numbers";
     let told: Vec<String> = exported.notes.iter().map(english::export::note).collect();
     assert_eq!((exported.probes, exported.left_out, told.as_slice()), (1, 0, &[said.to_owned()][..]));
@@ -255,7 +256,7 @@ fn notes_are_read_back() {
     assert!(changed.into_iter().all(|at| (0x28..0x30).contains(&at) || (0x3c..0x40).contains(&at)));
     // Existing notes stay, before the new ones.
     let again =
-        export::sdt::image(&resolved(&exported.bytes), &exported.bytes, &|_| true, &Settings::default()).unwrap();
+        export::sdt::image(&resolved(&exported.bytes), &exported.bytes, &|_| true, &ExportSettings::default()).unwrap();
     assert_eq!(notes(&again.bytes), [expected.clone(), expected]);
 }
 
@@ -263,7 +264,7 @@ fn notes_are_read_back() {
 fn no_bytes_of_an_image_make_the_copy_panic() {
     let image = one("a:b", "x %d", "x", "-4@%esi");
     let resolved = resolved(&image);
-    let copy = |bytes: &[u8]| export::sdt::image(&resolved, bytes, &|_| true, &Settings::default());
+    let copy = |bytes: &[u8]| export::sdt::image(&resolved, bytes, &|_| true, &ExportSettings::default());
     assert!(copy(&image).is_ok());
     for end in 0..image.len() {
         assert!(copy(&image[..end]).is_err(), "{end}");
@@ -276,7 +277,7 @@ fn no_bytes_of_an_image_make_the_copy_panic() {
             // Any result is fine, if there is one.
             let _ = copy(&broken);
             for to in [Consumer::Gdb, Consumer::Perf, Consumer::Bpftrace] {
-                let _ = export::text(&resolved, &broken, "/x/prog", &|_| true, to, &Settings::default());
+                let _ = export::text(&resolved, &broken, "/x/prog", &|_| true, to, &ExportSettings::default());
             }
         }
     }

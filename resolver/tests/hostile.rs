@@ -4,7 +4,7 @@ use images::{Linked, Strings, archive, declaration, dwarf, relocatable, scsi};
 use object::Architecture;
 use simple_markers_resolver::record::DECLARATIONS;
 use simple_markers_resolver::record::site::Site;
-use simple_markers_resolver::report::{Layout, Verbosity, json, list};
+use simple_markers_resolver::report::{TextLayout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Resolution, resolve};
 use tools::Choices;
 
@@ -13,7 +13,7 @@ fn look(data: &[u8]) {
     let resolution = resolve("a", data);
     let mut out = Vec::new();
     for verbosity in [Verbosity::Rows, Verbosity::Sites, Verbosity::Full] {
-        let layout = Layout { colour: true, width: Some(40), verbosity };
+        let layout = TextLayout { colour: true, width: Some(40), verbosity };
         list::write(&mut out, &resolution.rows(), layout).unwrap();
     }
     json::write(&mut out, &resolution, &|_| true).unwrap();

@@ -9,8 +9,8 @@ use images::{Linked, Strings, declaration};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::english;
 use simple_markers_resolver::record::site::Site;
-use simple_markers_resolver::report::{Layout, Verbosity, json, list};
-use simple_markers_resolver::resolve::{Argument, ResolvedImage, Severity, SitePlace, resolve};
+use simple_markers_resolver::report::{TextLayout, Verbosity, json, list};
+use simple_markers_resolver::resolve::{Argument, DiagnosticSeverity, ResolvedImage, SitePlace, resolve};
 
 use self::unit::with_length;
 
@@ -57,7 +57,7 @@ fn find(image: &[u8]) -> ResolvedImage {
 fn look(image: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("a", image);
     let mut out = Vec::new();
-    list::write(&mut out, &resolution.rows(), Layout { colour: false, width: None, verbosity: Verbosity::Full })
+    list::write(&mut out, &resolution.rows(), TextLayout { colour: false, width: None, verbosity: Verbosity::Full })
         .unwrap();
     json::write(&mut out, &resolution, &|_| true).unwrap();
     assert!(out.len() < 64 << 20, "{} bytes are printed", out.len());
@@ -85,7 +85,7 @@ fn said(arguments: &[Argument]) -> String {
 }
 
 fn errors(image: &ResolvedImage) -> String {
-    let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error);
     errors.map(|diagnostic| english::diagnostics::diagnostic(diagnostic) + "\n").collect()
 }
 

@@ -1,11 +1,11 @@
 //! The text and JSON of a list, byte for byte.
 
 use images::{Linked, declaration, scsi};
-use simple_markers_resolver::report::{Layout, Verbosity, json, list};
+use simple_markers_resolver::report::{TextLayout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Absence, Detail, GhostProblem, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
 
-fn text(resolution: &Resolution, layout: Layout) -> String {
+fn text(resolution: &Resolution, layout: TextLayout) -> String {
     let mut out = Vec::new();
     list::write(&mut out, &resolution.rows(), layout).unwrap();
     String::from_utf8(out).unwrap()
@@ -15,7 +15,7 @@ fn text(resolution: &Resolution, layout: Layout) -> String {
 fn a_list_is_a_table() {
     let resolution = resolve("scsi_mod.ko", &scsi().build());
     assert_eq!(
-        text(&resolution, Layout::default()),
+        text(&resolution, TextLayout::default()),
         "   ID MODULE    FUNCTION      NAME       DESCRIPTION
     1 scsi_mod  g             scsi:queue Command $cmd for $lun
     2 scsi_mod  f (x2)        scsi:queue Command $cmd for $lun
@@ -24,25 +24,25 @@ fn a_list_is_a_table() {
     5 scsi_mod  g             scsi:alone alone
 "
     );
-    assert_eq!(text(&Resolution::default(), Layout::default()), "");
+    assert_eq!(text(&Resolution::default(), TextLayout::default()), "");
 }
 
 #[test]
 fn a_list_is_the_same_in_less_detail() {
     let image = scsi().build();
     let names = resolve_with("scsi_mod.ko", &image, Detail::Names);
-    assert_eq!(text(&names, Layout::default()), text(&resolve("scsi_mod.ko", &image), Layout::default()));
+    assert_eq!(text(&names, TextLayout::default()), text(&resolve("scsi_mod.ko", &image), TextLayout::default()));
     assert!(names.images[0].debug.is_none());
 }
 
 #[test]
 fn a_terminal_cuts_descriptions_only() {
     let resolution = resolve("scsi_mod.ko", &scsi().build());
-    let cut = text(&resolution, Layout { width: Some(56), ..Layout::default() });
+    let cut = text(&resolution, TextLayout { width: Some(56), ..TextLayout::default() });
     assert_eq!(cut.lines().nth(1), Some("    1 scsi_mod  g             scsi:queue Command $cmd f\u{2026}"));
-    let narrow = text(&resolution, Layout { width: Some(10), ..Layout::default() });
+    let narrow = text(&resolution, TextLayout { width: Some(10), ..TextLayout::default() });
     assert_eq!(narrow.lines().nth(1), Some("    1 scsi_mod  g             scsi:queue Command $cm\u{2026}"));
-    let coloured = text(&resolution, Layout { colour: true, ..Layout::default() });
+    let coloured = text(&resolution, TextLayout { colour: true, ..TextLayout::default() });
     assert_eq!(
         coloured.lines().nth(3),
         Some("    3 scsi_mod  \u{1b}[31m<discarded>\u{1b}[0m   \u{1b}[1mscsi:dead\u{1b}[0m")
@@ -53,7 +53,7 @@ fn a_terminal_cuts_descriptions_only() {
 fn verbose_adds_variables_and_sites() {
     let resolution = resolve("scsi_mod.ko", &scsi().build());
     assert_eq!(
-        text(&resolution, Layout { verbosity: Verbosity::Full, ..Layout::default() }),
+        text(&resolution, TextLayout { verbosity: Verbosity::Full, ..TextLayout::default() }),
         "   ID MODULE    FUNCTION      NAME       DESCRIPTION
     1 scsi_mod  g             scsi:queue Command $cmd for $lun
       variables:
@@ -86,7 +86,7 @@ fn what_a_terminal_obeys_is_escaped() {
     let record = declaration("a\u{1b}[2J", "f.c", 1, "bell\u{7}", "");
     let resolution = resolve("m\u{1b}", &Linked::new().section("__simple_marker.1", record).build());
     assert_eq!(
-        text(&resolution, Layout::default()).lines().nth(1),
+        text(&resolution, TextLayout::default()).lines().nth(1),
         Some("    1 m\\x1b   <unknown>  a\\x1b[2J bell\\x07")
     );
 }
@@ -169,7 +169,7 @@ fn a_ghost_is_listed_and_its_place_is_unknown() {
     let image = Linked::new().section("__simple_marker.1", record).build();
     let resolution = resolve("m", &image);
     assert_eq!(
-        text(&resolution, Layout::default()),
+        text(&resolution, TextLayout::default()),
         "   ID MODULE  FUNCTION           NAME      DESCRIPTION
     1 m       <unknown> (ghost)  loop:step $n
     2 m       <unknown>          loop:end

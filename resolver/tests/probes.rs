@@ -9,10 +9,10 @@ use object::{
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::english;
-use simple_markers_resolver::export::{self, Consumer, Settings};
+use simple_markers_resolver::export::{self, Consumer, ExportSettings};
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, SITES, STRINGS};
-use simple_markers_resolver::report::{Layout, Verbosity, json, list, show};
+use simple_markers_resolver::report::{TextLayout, Verbosity, json, list, show};
 use simple_markers_resolver::resolve::{ResolvedImage, SitePlace, Switch, SwitchProblem, Verdict, resolve};
 
 fn resolved(bytes: &[u8]) -> ResolvedImage {
@@ -102,7 +102,7 @@ fn a_switch_that_the_kernel_cannot_write_is_reported() {
             format!(".debug.simple_marker.2: queue:asleep (queue.c:10): uprobes cannot arm the probe: {words}");
         assert_eq!(diagnostics, [expected]);
         let uprobe =
-            export::text(&image, &bytes, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap();
+            export::text(&image, &bytes, "/x/prog", &|_| true, Consumer::Uprobe, &ExportSettings::default()).unwrap();
         assert_eq!((uprobe.probes, uprobe.left_out), (1, 2));
         let left_out = format!("# left out: queue:asleep at 0x1010: its probe cannot be armed: {words}\n");
         assert!(uprobe.text.contains(&left_out), "{}", uprobe.text);
@@ -195,7 +195,7 @@ fn reports_say_that_it_is_a_probe() {
     let bytes = probe().build();
     let at = file_offset(&bytes);
     let resolution = resolve("/x/prog", &bytes);
-    let layout = |verbosity| Layout { verbosity, ..Layout::default() };
+    let layout = |verbosity| TextLayout { verbosity, ..TextLayout::default() };
     let mut out = Vec::new();
     list::write(&mut out, &resolution.rows(), layout(Verbosity::Sites)).unwrap();
     let listed = String::from_utf8(out).unwrap();
@@ -242,7 +242,8 @@ fn exports_arm_it() {
     let bytes = probe().build();
     let (image, at) = (resolved(&bytes), file_offset(&bytes));
     let text = |to| {
-        let exported = export::text(&image, &bytes, "/x/prog", &|marker| marker.is_probe, to, &Settings::default());
+        let exported =
+            export::text(&image, &bytes, "/x/prog", &|marker| marker.is_probe, to, &ExportSettings::default());
         exported.unwrap().text
     };
     let definition = |copy, offset| {
@@ -268,7 +269,7 @@ fn exports_arm_it() {
         let text = text(to);
         assert_eq!(text.lines().filter(|line| line.starts_with(mark)).count(), 2, "{text}");
     }
-    let copy = export::sdt::image(&image, &bytes, &|_| true, &Settings::default()).unwrap();
+    let copy = export::sdt::image(&image, &bytes, &|_| true, &ExportSettings::default()).unwrap();
     let found = notes(&copy.bytes);
     let semaphores: Vec<_> = found.iter().map(|(pc, _, semaphore, _)| (*pc, *semaphore)).collect();
     assert_eq!(semaphores, [(0x1010, SWITCHES), (0x1020, SWITCHES), (0x1030, 0)]);
@@ -279,7 +280,7 @@ fn exports_arm_it() {
     assert_eq!(names[place(".probes")], (".probes".to_owned(), SWITCHES, at));
     // A copy of the copy has the notes twice, and one section of semaphores.
     let image = resolved(&copy.bytes);
-    let again = export::sdt::image(&image, &copy.bytes, &|_| true, &Settings::default()).unwrap();
+    let again = export::sdt::image(&image, &copy.bytes, &|_| true, &ExportSettings::default()).unwrap();
     assert_eq!(notes(&again.bytes).len(), 6);
     let names = section_names(&again.bytes);
     assert_eq!(names.iter().filter(|(name, ..)| name == ".probes").count(), 1);
@@ -301,7 +302,7 @@ fn notes_of_the_program_stay_behind_the_semaphores() {
     let mut image = probe();
     image.sections.push(Section { kind: 7, ..Section::new(".note.stapsdt", Vec::new()) });
     let bytes = image.build();
-    let copy = export::sdt::image(&resolved(&bytes), &bytes, &|_| true, &Settings::default()).unwrap();
+    let copy = export::sdt::image(&resolved(&bytes), &bytes, &|_| true, &ExportSettings::default()).unwrap();
     assert_eq!(notes(&copy.bytes).len(), 3);
     let names = section_names(&copy.bytes);
     let place = |name: &str| names.iter().position(|(known, ..)| known == name).unwrap();

@@ -7,7 +7,9 @@ use simple_markers_resolver::english;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::ImageKind;
-use simple_markers_resolver::resolve::{Encoding, Resolution, Severity, SitePlace, Survival, Verdict, resolve};
+use simple_markers_resolver::resolve::{
+    DiagnosticSeverity, Encoding, Resolution, SitePlace, Survival, Verdict, resolve,
+};
 
 /// The survival of each marker, by name and line.
 fn survival(resolution: &Resolution) -> Vec<(String, u32, Option<Survival>)> {
@@ -25,7 +27,7 @@ fn functions(resolution: &Resolution) -> Vec<Vec<Option<(String, u64)>>> {
 }
 
 /// The diagnostics of the first image, with their severity.
-fn diagnostics(resolution: &Resolution) -> Vec<(Severity, String)> {
+fn diagnostics(resolution: &Resolution) -> Vec<(DiagnosticSeverity, String)> {
     resolution.images[0]
         .diagnostics
         .iter()
@@ -137,7 +139,7 @@ fn without_a_site_section_survival_is_unknown() {
     assert_eq!(resolution.rows()[0].function, "<unknown>");
     let because = ".debug.simple_marker.2: no such section, whether markers survived is unknown \
                    (removed by strip, or a macro that records no sites)";
-    assert_eq!(diagnostics(&resolution), [(Severity::Note, because.to_owned())]);
+    assert_eq!(diagnostics(&resolution), [(DiagnosticSeverity::Note, because.to_owned())]);
 }
 
 #[test]
@@ -155,15 +157,15 @@ fn a_bad_record_is_told_and_the_rest_is_read() {
         diagnostics(&resolution),
         [
             (
-                Severity::Error,
+                DiagnosticSeverity::Error,
                 "__simple_marker.1 at 0xd: truncated record: 3 of its 5 strings end before the section does".to_owned()
             ),
             (
-                Severity::Error,
+                DiagnosticSeverity::Error,
                 ".debug.simple_marker.str at 0x1000: offset is outside the string table of 0xb bytes".to_owned()
             ),
             (
-                Severity::Note,
+                DiagnosticSeverity::Note,
                 ".debug.simple_marker.2: not all records could be read, whether markers without one survived is unknown"
                     .to_owned()
             ),
@@ -299,7 +301,10 @@ fn a_section_outside_of_the_file_is_told() {
     let resolution = resolve("a", &image.build());
     assert_eq!(
         diagnostics(&resolution)[0],
-        (Severity::Error, format!("{SITES}: its 0x10000000000 bytes at {offset:#x} of the file lie outside of it"))
+        (
+            DiagnosticSeverity::Error,
+            format!("{SITES}: its 0x10000000000 bytes at {offset:#x} of the file lie outside of it")
+        )
     );
     assert_eq!(resolution.images[0].markers.len(), 3);
     assert!(resolution.images[0].markers.iter().all(|marker| marker.survival.is_none()));
@@ -339,7 +344,7 @@ fn compressed_sections_are_read_up_to_a_bound() {
     let resolution = resolve("a", &image.build());
     let what = ".debug.simple_marker.2: 0x10000000000 bytes uncompressed from 0xc is refused: above 0x13060, \
                 which is 1032 times as much (the most that deflate reaches) and 64 KiB, or 4 GiB";
-    assert_eq!(diagnostics(&resolution)[0], (Severity::Error, what.to_owned()));
+    assert_eq!(diagnostics(&resolution)[0], (DiagnosticSeverity::Error, what.to_owned()));
 }
 
 #[test]
@@ -372,7 +377,7 @@ fn text_that_is_pointed_at_again_and_again_is_bounded() {
     let records: Vec<_> = (0..20_000).map(|index| Site { name: first.name + index, ..first }).collect();
     let resolution = resolve("a", &Linked::new().markers(&[], &records, strings).build());
     let (severity, message) = &diagnostics(&resolution)[0];
-    assert_eq!(*severity, Severity::Error);
+    assert_eq!(*severity, DiagnosticSeverity::Error);
     assert!(message.contains("text of the records is above the bound of"), "{message}");
     let text: usize = resolution.images[0].markers.iter().map(|marker| marker.name.len()).sum();
     assert!(text < 70 << 20, "{text}");
@@ -401,7 +406,7 @@ fn the_end_of_one_function_and_the_start_of_the_next_are_told() {
         resolve("a", &image.markers(&[], &[Site { flags, ..site }], strings).build())
     };
     let what = ".debug.simple_marker.2: the site at 0x1040 is at the end of `f` and the start of `g`, it is taken to be in the latter";
-    assert_eq!(diagnostics(&image(0)), [(Severity::Note, what.to_owned())]);
+    assert_eq!(diagnostics(&image(0)), [(DiagnosticSeverity::Note, what.to_owned())]);
     assert_eq!(functions(&image(0)), [[some("g", 0)]]);
     // If the marker has its own instruction at that address, it can only belong to the next
     // function.

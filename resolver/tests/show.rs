@@ -5,13 +5,13 @@ use std::sync::Arc;
 use images::{everything, scsi};
 use simple_markers_resolver::rates::{self, Compiler, Programs};
 use simple_markers_resolver::report::show::SourceLine;
-use simple_markers_resolver::report::{Layout, Verbosity, list, show};
+use simple_markers_resolver::report::{TextLayout, Verbosity, list, show};
 use simple_markers_resolver::resolve::{
     DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Mismatch, Origin, Predecessor, ProbeCost,
     ProbeVerdict, Reason, Resolution, SitePlace, Verdict, resolve,
 };
 
-fn text_with(resolution: &Resolution, name: &str, layout: Layout, line: Option<&SourceLine>) -> String {
+fn text_with(resolution: &Resolution, name: &str, layout: TextLayout, line: Option<&SourceLine>) -> String {
     let mut out = Vec::new();
     let keep = |marker: &Marker| &*marker.name == name || name == "*";
     show::write(&mut out, resolution, &keep, &mut |_, _| line.cloned(), layout).unwrap();
@@ -19,12 +19,13 @@ fn text_with(resolution: &Resolution, name: &str, layout: Layout, line: Option<&
 }
 
 fn text(resolution: &Resolution, name: &str) -> String {
-    text_with(resolution, name, Layout::default(), None)
+    text_with(resolution, name, TextLayout::default(), None)
 }
 
 fn verbose(resolution: &Resolution) -> String {
     let mut out = Vec::new();
-    list::write(&mut out, &resolution.rows(), Layout { verbosity: Verbosity::Full, ..Layout::default() }).unwrap();
+    list::write(&mut out, &resolution.rows(), TextLayout { verbosity: Verbosity::Full, ..TextLayout::default() })
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -244,7 +245,7 @@ fn markers_are_parted_by_an_empty_line() {
 
 #[test]
 fn a_terminal_wraps_into_columns() {
-    let wrapped = text_with(&everything(), "queue:all", Layout { width: Some(100), ..Layout::default() }, None);
+    let wrapped = text_with(&everything(), "queue:all", TextLayout { width: Some(100), ..TextLayout::default() }, None);
     assert!(wrapped.lines().all(|line| line.len() <= 100), "{wrapped}");
     let lines: Vec<_> = wrapped.lines().collect();
     let at = |start: &str| lines.iter().position(|line| line.starts_with(start)).unwrap();
@@ -270,13 +271,13 @@ fn a_terminal_wraps_into_columns() {
     // The words are the same at every width.
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&wrapped), words(&text(&everything(), "queue:all")));
-    let narrow = text_with(&everything(), "*", Layout { width: Some(1), ..Layout::default() }, None);
+    let narrow = text_with(&everything(), "*", TextLayout { width: Some(1), ..TextLayout::default() }, None);
     assert_eq!(words(&narrow), words(&text(&everything(), "*")));
 }
 
 #[test]
 fn verdicts_are_seen_at_a_glance() {
-    let coloured = text_with(&everything(), "*", Layout { colour: true, ..Layout::default() }, None);
+    let coloured = text_with(&everything(), "*", TextLayout { colour: true, ..TextLayout::default() }, None);
     for (colour, words) in [
         (32, "live SM030"),
         (32, "constant SM031"),
@@ -306,7 +307,7 @@ fn source(column: Option<u32>, text: &str, is_newer: bool, width: Option<usize>)
     let mut resolution = everything();
     resolution.images[0].markers[0].column = column;
     let line = SourceLine { text: text.to_owned(), is_newer };
-    let shown = text_with(&resolution, "queue:all", Layout { width, ..Layout::default() }, Some(&line));
+    let shown = text_with(&resolution, "queue:all", TextLayout { width, ..TextLayout::default() }, Some(&line));
     shown.lines().skip(2).take_while(|line| !line.starts_with("  format")).map(|line| line[15..].to_owned()).collect()
 }
 
@@ -386,7 +387,7 @@ fn a_list_has_variables_and_sites_in_short() {
 #[test]
 fn a_shorter_list_has_a_line_for_each_variable_and_site() {
     let mut out = Vec::new();
-    let layout = Layout { verbosity: Verbosity::Sites, ..Layout::default() };
+    let layout = TextLayout { verbosity: Verbosity::Sites, ..TextLayout::default() };
     list::write(&mut out, &everything().rows(), layout).unwrap();
     let short = String::from_utf8(out).unwrap();
     let whole = verbose(&everything());
@@ -404,7 +405,7 @@ fn a_shorter_list_has_a_line_for_each_variable_and_site() {
 #[test]
 fn verdicts_of_a_list_are_coloured_where_something_is_missing() {
     let mut out = Vec::new();
-    let layout = Layout { verbosity: Verbosity::Full, colour: true, width: None };
+    let layout = TextLayout { verbosity: Verbosity::Full, colour: true, width: None };
     list::write(&mut out, &everything().rows(), layout).unwrap();
     let coloured = String::from_utf8(out).unwrap();
     for words in [
@@ -453,9 +454,9 @@ fn what_a_terminal_obeys_is_escaped_wherever_it_stands() {
     mangled.images[0].markers[0].sites[0].symbol = Some(text.clone());
     mangled.images[0].markers[0].sites[0].function = None;
     let line = SourceLine { text: format!("mark {evil}"), is_newer: true };
-    let layout = Layout { width: Some(100), ..Layout::default() };
+    let layout = TextLayout { width: Some(100), ..TextLayout::default() };
     for shown in [
-        text_with(&resolution, "*", Layout::default(), Some(&line)),
+        text_with(&resolution, "*", TextLayout::default(), Some(&line)),
         text_with(&mangled, "*", layout, Some(&line)),
         verbose(&resolution),
         verbose(&mangled),
@@ -541,6 +542,6 @@ fn a_doubtful_argument_has_its_location_and_why_it_is_doubtful() {
     let line = "self.queue.depth  doubtful: in *(%rdi+0x18); its location changes here (from %rsi), and nothing tells whether \
                 before or after the marker (usize)";
     assert_lines(&listed, &[&format!("          {line}")]);
-    let coloured = text_with(&resolution, "*", Layout { colour: true, ..Layout::default() }, None);
+    let coloured = text_with(&resolution, "*", TextLayout { colour: true, ..TextLayout::default() }, None);
     assert!(coloured.contains("\u{1b}[33mdoubtful SM038\u{1b}[0m"), "{coloured}");
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, ProfileSettings, Report, Severity};
-use simple_markers_resolver::report::Layout;
+use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
 
 use crate::config::PROFILE;
@@ -284,13 +284,13 @@ impl Check {
             io::stderr().lock().write_all(first)?;
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let layout = Layout { colour: console.colour, width: console.width, ..Layout::default() };
+        let layout = TextLayout { colour: console.colour, width: console.width, ..TextLayout::default() };
         write(&mut out, self.format, report, selected, layout)?;
         out.flush()?;
         drop(out);
         for CheckOutput { format, path } in &self.output {
             let mut bytes = Vec::new();
-            write(&mut bytes, *format, report, selected, Layout::default())?;
+            write(&mut bytes, *format, report, selected, TextLayout::default())?;
             fs::write(path, bytes).with_context(|| path.display().to_string())?;
         }
         Ok(())
@@ -389,7 +389,7 @@ fn write(
     format: Format,
     report: &Report,
     selected: &MarkerSelection,
-    layout: Layout,
+    layout: TextLayout,
 ) -> io::Result<()> {
     let mut sources = Sources::default();
     let mut source = |(image, marker): (usize, usize)| {

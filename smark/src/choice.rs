@@ -1,7 +1,7 @@
 //! The options that choose sites that are not exact, doubtful arguments, and where the probes go.
 
 use clap::{Args, ValueEnum};
-use simple_markers_resolver::export::{self, Settings};
+use simple_markers_resolver::export::{self, ExportSettings};
 use simple_markers_resolver::resolve::Exactness;
 use simple_markers_tracer::plan::DoubtfulValues;
 
@@ -83,7 +83,7 @@ impl Choice {
     }
 
     /// The settings of the library.
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> ExportSettings {
         let is = |kind| self.includes(kind);
         let kinds = [
             (Include::Likely, Exactness::Likely),
@@ -93,7 +93,7 @@ impl Choice {
             (Include::Outside, Exactness::Outside),
             (Include::Unproven, Exactness::Unproven),
         ];
-        Settings {
+        ExportSettings {
             at: match self.at {
                 At::Best => export::At::Best,
                 At::Site => export::At::Site,

@@ -8,7 +8,7 @@ use clap::Args;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
-use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
+use simple_markers_resolver::resolve::{self, Detail, DiagnosticSeverity, Failure, Marker, Resolution, Row};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
 use crate::console::{Console, Status};
@@ -269,11 +269,11 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
         for diagnostic in &image.diagnostics {
             let line = format!("{}: {}", image.path, english::diagnostics::diagnostic(diagnostic));
             match diagnostic.severity {
-                Severity::Error => {
+                DiagnosticSeverity::Error => {
                     console.error(&line);
                     status = Status::Unreadable;
                 }
-                Severity::Note => console.note(&line),
+                DiagnosticSeverity::Note => console.note(&line),
             }
         }
         if image.markers.is_empty() && image.diagnostics.is_empty() {

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write as _};
 
 use clap::Args;
-use simple_markers_resolver::report::{self, Layout};
+use simple_markers_resolver::report::{self, TextLayout};
 use simple_markers_resolver::resolve::Detail;
 
 use crate::console::{Console, Status};
@@ -57,7 +57,7 @@ impl Show {
         if self.json {
             report::json::write(&mut out, &selected.resolution, &keep)?;
         } else {
-            let layout = Layout { colour: console.colour, width: console.width, ..Layout::default() };
+            let layout = TextLayout { colour: console.colour, width: console.width, ..TextLayout::default() };
             let mut sources = Sources::default();
             let mut line = |image: &_, marker: &_| sources.line(image, marker);
             report::show::write(&mut out, &selected.resolution, &keep, &mut line, layout)?;

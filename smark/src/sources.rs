@@ -44,7 +44,7 @@ impl Sources {
     }
 
     /// The source file of a marker; `None` if it cannot be read.
-    pub(crate) fn file(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<fix::Source> {
+    pub(crate) fn file(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<fix::FixInput> {
         let source = self.read(marker)?;
         let is_newer = is_newer(source, image);
         if self.file.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
@@ -53,7 +53,7 @@ impl Sources {
             self.file = Some((marker.file.to_string(), file));
         }
         let (_, file) = self.file.as_ref()?;
-        Some(fix::Source { file: Arc::clone(file.as_ref()?), is_newer })
+        Some(fix::FixInput { file: Arc::clone(file.as_ref()?), is_newer })
     }
 
     fn read(&mut self, marker: &Marker) -> Option<&SourceText> {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, SymbolKind, elf};
-use simple_markers_resolver::resolve::{Detail, Diagnostic, Severity, resolve_with};
+use simple_markers_resolver::resolve::{Detail, Diagnostic, DiagnosticSeverity, resolve_with};
 use simple_markers_tests::fixture;
 use simple_markers_tests::generator::{Form, Program, Variant};
 use simple_markers_tests::header::{Compiler, Language};
@@ -91,7 +91,7 @@ fn declared(image: &Path) -> Vec<String> {
     assert!(resolution.failures.is_empty(), "{:?}", resolution.failures);
     let mut names = Vec::new();
     for image in &resolution.images {
-        let is_note = |it: &Diagnostic| it.severity == Severity::Note;
+        let is_note = |it: &Diagnostic| it.severity == DiagnosticSeverity::Note;
         assert!(image.diagnostics.iter().all(is_note), "{}: {:?}", image.path, image.diagnostics);
         for marker in &image.markers {
             assert!(marker.is_ghost && marker.declared, "{}", marker.name);

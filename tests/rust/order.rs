@@ -168,7 +168,7 @@ fn hits_come_in_the_order_of_the_program() {
         let best = keep(sequences(&smark(&["trace", "--json", "--"], &[&image])));
         compare(&what, best.clone(), &truth);
         // A probe reads the same at the cheapest address as at the site.
-        let at_site = export::Settings { at: At::Site, ..export::Settings::default() };
+        let at_site = export::ExportSettings { at: At::Site, ..export::ExportSettings::default() };
         let everywhere = watched_everywhere(&resolution, &Settings { export: at_site, ..Settings::default() });
         let both = |mut said: Sequences| {
             said.iter_mut().for_each(|hits| hits.retain(|hit| everywhere.contains(&hit.0)));

@@ -126,7 +126,7 @@ fn casts_and_bit_fields_are_what_c_passes() {
 #[test]
 fn names_of_other_scopes_hide_global_variables() {
     let folder = tempfile::tempdir().expect("a folder");
-    let sources = ["imports.cc", "constants.c"].map(|name| workspace().join("tests/values").join(name));
+    let sources = ["imports.cc", "constants.c"].map(|name| workspace().join("tests/names").join(name));
     let rows = rows_of(&sources, &["0", "2"], &[4, 5], folder.path());
     for row in rows.iter().filter(|row| &*row.argument != "add") {
         let expected = match (&*row.marker, &*row.argument) {

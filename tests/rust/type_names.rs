@@ -15,30 +15,7 @@ struct Names {
 const CRATES: [Names; 2] = [
     Names {
         folder: "resolver/src",
-        shared: &[
-            "Before",
-            "Described",
-            "Detail",
-            "Event",
-            "Exported",
-            "Layout",
-            "Loaded",
-            "Lookup",
-            "Memory",
-            "Names",
-            "Object",
-            "Place",
-            "Refusal",
-            "Search",
-            "Sections",
-            "Settings",
-            "Severity",
-            "Source",
-            "Step",
-            "Symbol",
-            "Target",
-            "Value",
-        ],
+        shared: &[],
         participles: &[
             "Checked",
             "Computed",
@@ -69,11 +46,7 @@ const CRATES: [Names; 2] = [
             "Unmatched",
         ],
     },
-    Names {
-        folder: "smark/src",
-        shared: &[],
-        participles: &[],
-    },
+    Names { folder: "smark/src", shared: &[], participles: &[] },
 ];
 
 /// Participles that do not end in `ed`.

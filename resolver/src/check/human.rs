@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 
-use super::fix::{self, FindSource, Source};
+use super::fix::{self, FindSource, FixInput};
 use super::{Finding, Problem, Report, Severity};
 use crate::english;
 use crate::english::check::{fact, headline};
-use crate::report::{Layout, style};
+use crate::report::{TextLayout, style};
 use crate::resolve::{DeclaredArgument, Marker, Resolution};
 use crate::text::{self, shown};
 use crate::verdicts::Code;
@@ -37,7 +37,7 @@ pub fn write(
     resolution: &Resolution,
     report: &Report,
     sources: &mut FindSource<'_>,
-    layout: Layout,
+    layout: TextLayout,
 ) -> io::Result<()> {
     let has_images = report.markers.windows(2).any(|two| matches!(two, [one, other] if one.index.0 != other.index.0));
     let mut page = FindingPage { out, layout, resolution, has_images };
@@ -58,7 +58,7 @@ pub fn write(
 
 struct FindingPage<'o> {
     out: &'o mut dyn Write,
-    layout: Layout,
+    layout: TextLayout,
     resolution: &'o Resolution,
     /// Whether the report has markers of several images.
     has_images: bool,
@@ -135,7 +135,7 @@ impl FindingPage<'_> {
     }
 
     /// Writes what to do: the corrected source once, and the help for the remaining findings.
-    fn help(&mut self, findings: &[&Finding], source: Option<&Source>, gutter: usize) -> io::Result<()> {
+    fn help(&mut self, findings: &[&Finding], source: Option<&FixInput>, gutter: usize) -> io::Result<()> {
         let mut lines = Vec::new();
         let wanted = fix::wanted(self.resolution, findings.iter().copied());
         let marker = |(image, marker): (usize, usize)| self.resolution.images.get(image)?.markers.get(marker);
@@ -250,7 +250,7 @@ struct CaretLine {
 }
 
 /// The lines to show, by number: those with the arguments, or that with the marker's call.
-fn carets(findings: &[&Finding], marker: &Marker, source: &Source) -> BTreeMap<usize, CaretLine> {
+fn carets(findings: &[&Finding], marker: &Marker, source: &FixInput) -> BTreeMap<usize, CaretLine> {
     let bytes = source.file.bytes();
     let is_meant = |argument: &DeclaredArgument| {
         let mut of_argument = findings.iter().filter(|finding| finding.argument.as_ref() == Some(&argument.text));

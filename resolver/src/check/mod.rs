@@ -48,7 +48,8 @@ pub fn check(check: &Check<'_>) -> Report {
     let failed = check.resolution.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error));
     report.failures.extend(failed);
     for image in &check.resolution.images {
-        let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == resolve::Severity::Error);
+        let errors =
+            image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == resolve::DiagnosticSeverity::Error);
         report
             .failures
             .extend(errors.map(|error| format!("{}: {}", image.path, english::diagnostics::diagnostic(error))));

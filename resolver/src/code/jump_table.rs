@@ -96,7 +96,7 @@ pub(crate) struct Walk<H> {
 }
 
 /// What an instruction on the way back shows.
-pub(crate) enum Step {
+pub(crate) enum TableStep {
     /// Go on to the instruction before it.
     Continue,
     /// The index has this many values.
@@ -114,15 +114,15 @@ pub(crate) fn bound<H>(
     search: &dyn JumpTableSearch,
     mut index: usize,
     holder: H,
-    step: impl Fn(&mut Walk<H>, usize, usize) -> Step,
+    step: impl Fn(&mut Walk<H>, usize, usize) -> TableStep,
 ) -> Entries {
     let mut walk = Walk { holder, beyond: None, limit: u64::MAX };
     for _ in 0..FAR {
         let Some(before) = search.only_predecessor(index) else { break };
         match step(&mut walk, before, index) {
-            Step::Continue => index = before,
-            Step::Found(entries) => return Entries::Checked(entries.min(walk.limit)),
-            Step::GiveUp => break,
+            TableStep::Continue => index = before,
+            TableStep::Found(entries) => return Entries::Checked(entries.min(walk.limit)),
+            TableStep::GiveUp => break,
         }
     }
     Entries::AtMost(walk.limit)

@@ -47,7 +47,7 @@ pub(crate) use memory::{Memory, NoMemory};
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
 pub(crate) use settled::{CallEffect, MemoryPlace, NextUse, PlaceRoot, ValuePlace};
-pub(crate) use stepped::Step;
+pub(crate) use stepped::LoopStep;
 pub(crate) use values::Values;
 
 #[cfg(test)]

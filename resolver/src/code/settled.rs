@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::cfg::Cfg;
 use super::data_flow::{Access, Computed, Fill, Gpr};
 use super::instruction::{Instruction, Successors};
-use super::values::{State, Symbol, Symbolic, Values, Word};
+use super::values::{State, Symbolic, ValueSymbol, Values, Word};
 use crate::address::Vaddr;
 
 /// A place in memory: the sum of the root and the first offset is an address. Each further offset is
@@ -124,7 +124,7 @@ impl Values {
             let outlives = place.outlives && !address.symbol.is_stack(self.convention.stack_pointer);
             let target = Target { symbol: address.symbol, bytes: address.offset..end, object, outlives };
             let (block, visits) = (place.block.as_slice(), HashMap::new());
-            let mut search = Search { values: self, cfg, target, block, calls, visits, left: STEPS };
+            let mut search = UseSearch { values: self, cfg, target, block, calls, visits, left: STEPS };
             Some(search.run(start, state))
         };
         next_use().unwrap_or(NextUse::Unknown)
@@ -183,14 +183,14 @@ impl Values {
     /// Gives all values symbols that no instruction makes: a loop may lead back to an instruction
     /// that made one of them.
     fn rename(&self, state: &mut State) {
-        let mut names: HashMap<Symbol, Symbol> = HashMap::new();
+        let mut names: HashMap<ValueSymbol, ValueSymbol> = HashMap::new();
         let mut rename = |value: &mut Symbolic| {
-            if matches!(value.symbol, Symbol::Stack | Symbol::Zero) {
+            if matches!(value.symbol, ValueSymbol::Stack | ValueSymbol::Zero) {
                 return;
             }
             let number = u32::try_from(names.len()).unwrap_or(u32::MAX);
             let is_stack = value.symbol.is_stack(self.convention.stack_pointer);
-            value.symbol = *names.entry(value.symbol).or_insert(Symbol::Place { number, is_stack });
+            value.symbol = *names.entry(value.symbol).or_insert(ValueSymbol::Place { number, is_stack });
         };
         state.registers.iter_mut().for_each(&mut rename);
         let memory = std::mem::take(&mut state.memory);
@@ -210,11 +210,11 @@ fn locate(state: &mut State, place: &MemoryPlace) -> Option<Symbolic> {
     let (first, rest) = place.offsets.split_first()?;
     let root = match place.root {
         PlaceRoot::Register(register) => state.register(Gpr::try_from(register).ok()?)?,
-        PlaceRoot::Image(address) => Symbol::Zero.plus(address.0 as i64),
+        PlaceRoot::Image(address) => ValueSymbol::Zero.plus(address.0 as i64),
     };
     let mut address = root.plus(*first)?;
     for (number, offset) in (0..).zip(rest) {
-        let new = || Symbol::Place { number: u32::MAX - number, is_stack: false }.plus(0);
+        let new = || ValueSymbol::Place { number: u32::MAX - number, is_stack: false }.plus(0);
         let value = state.word(address, 8).unwrap_or_else(new);
         state.remember(address, Word { value, size: 8 });
         address = value.plus(*offset)?;
@@ -224,7 +224,7 @@ fn locate(state: &mut State, place: &MemoryPlace) -> Option<Symbolic> {
 
 /// The bytes that are looked for.
 struct Target {
-    symbol: Symbol,
+    symbol: ValueSymbol,
     bytes: Range<i64>,
     object: Range<i64>,
     outlives: bool,
@@ -242,7 +242,7 @@ impl Target {
     }
 }
 
-struct Search<'v> {
+struct UseSearch<'v> {
     values: &'v Values,
     cfg: &'v Cfg,
     target: Target,
@@ -253,13 +253,13 @@ struct Search<'v> {
 }
 
 /// What an instruction does to the place.
-enum Event {
+enum MemoryEvent {
     Nothing,
     Uses(NextUse),
     Overwrites,
 }
 
-impl Search<'_> {
+impl UseSearch<'_> {
     fn run(&mut self, start: usize, state: State) -> NextUse {
         let mut overwritten = None;
         let mut todo = vec![(start, state)];
@@ -275,9 +275,9 @@ impl Search<'_> {
                 self.left = left;
                 let Some(it) = self.cfg.instructions.get(index).copied() else { break };
                 match self.event(index, it, &state) {
-                    Event::Uses(used) if self.exists(it.at) => return used,
-                    Event::Nothing | Event::Uses(_) => {}
-                    Event::Overwrites => {
+                    MemoryEvent::Uses(used) if self.exists(it.at) => return used,
+                    MemoryEvent::Nothing | MemoryEvent::Uses(_) => {}
+                    MemoryEvent::Overwrites => {
                         overwritten = overwritten.or(Some(Vaddr(it.at)));
                         break;
                     }
@@ -295,18 +295,18 @@ impl Search<'_> {
         self.block.is_empty() || self.block.iter().any(|range| range.contains(&at))
     }
 
-    fn event(&self, index: usize, it: Instruction, state: &State) -> Event {
-        let Some(flow) = self.values.flows.get(index) else { return Event::Nothing };
+    fn event(&self, index: usize, it: Instruction, state: &State) -> MemoryEvent {
+        let Some(flow) = self.values.flows.get(index) else { return MemoryEvent::Nothing };
         let at = Vaddr(it.at);
         for access in &flow.accesses {
             let Some(address) = state.address(access) else { continue };
             if access.is_indexed {
                 // An index counts upwards.
                 if access.reads && self.target.is_pointed_at(address) && address.offset < self.target.bytes.end {
-                    return Event::Uses(NextUse::Read(at));
+                    return MemoryEvent::Uses(NextUse::Read(at));
                 }
             } else if self.target.overlaps(address, access) {
-                return if access.reads { Event::Uses(NextUse::Read(at)) } else { Event::Overwrites };
+                return if access.reads { MemoryEvent::Uses(NextUse::Read(at)) } else { MemoryEvent::Overwrites };
             }
         }
         let is_tail_call = match it.successors {
@@ -315,38 +315,38 @@ impl Search<'_> {
             _ => false,
         };
         if let Some(Fill { to, count, size }) = flow.fills {
-            let bytes = state.register(count).filter(|count| count.symbol == Symbol::Zero);
+            let bytes = state.register(count).filter(|count| count.symbol == ValueSymbol::Zero);
             let bytes = bytes.and_then(|count| count.offset.checked_mul(size.into()));
             if self.overwrites(state.register(to), bytes) {
-                return Event::Overwrites;
+                return MemoryEvent::Overwrites;
             }
         }
         match self.calls.get(&at) {
             Some(effect) => match self.effect(*effect, state, at) {
-                Event::Nothing => {}
+                MemoryEvent::Nothing => {}
                 event => return event,
             },
             None if (it.successors == Successors::Call || is_tail_call) && self.is_passed(state) => {
-                return Event::Uses(NextUse::Passed(at));
+                return MemoryEvent::Uses(NextUse::Passed(at));
             }
             None => {}
         }
         if (flow.returns || is_tail_call) && self.target.outlives {
-            return Event::Uses(NextUse::Returned(at));
+            return MemoryEvent::Uses(NextUse::Returned(at));
         }
-        Event::Nothing
+        MemoryEvent::Nothing
     }
 
     /// What a call of a known function does to the place.
-    fn effect(&self, effect: CallEffect, state: &State, at: Vaddr) -> Event {
-        let CallEffect::Writes { reads_second, has_size } = effect else { return Event::Nothing };
+    fn effect(&self, effect: CallEffect, state: &State, at: Vaddr) -> MemoryEvent {
+        let CallEffect::Writes { reads_second, has_size } = effect else { return MemoryEvent::Nothing };
         let [first, second, third, ..] = self.values.convention.parameters;
         let argument = |register: Gpr| state.register(register);
         if reads_second && argument(second).is_some_and(|from| self.target.is_pointed_at(from)) {
-            return Event::Uses(NextUse::Passed(at));
+            return MemoryEvent::Uses(NextUse::Passed(at));
         }
-        let size = argument(third).filter(|size| has_size && size.symbol == Symbol::Zero).map(|size| size.offset);
-        if self.overwrites(argument(first), size) { Event::Overwrites } else { Event::Nothing }
+        let size = argument(third).filter(|size| has_size && size.symbol == ValueSymbol::Zero).map(|size| size.offset);
+        if self.overwrites(argument(first), size) { MemoryEvent::Overwrites } else { MemoryEvent::Nothing }
     }
 
     /// Whether so many bytes from an address on have a byte of the place.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::cfg::Cfg;
 use super::data_flow::{Computed, Gpr};
 use super::instruction::Successors;
-use super::values::{State, Symbol, Symbolic, Values};
+use super::values::{State, Symbolic, ValueSymbol, Values};
 use crate::address::Vaddr;
 
 /// What an instruction does to the slots.
@@ -33,7 +33,7 @@ impl Values {
     pub(crate) fn stored_over(&self, cfg: &Cfg, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
         let site = cfg.index(pc.0)?;
         let value = self.before(cfg, site)?.register(Gpr::try_from(register).ok()?)?;
-        let Symbol::Entry(entered) = value.symbol else { return None };
+        let ValueSymbol::Entry(entered) = value.symbol else { return None };
         if value.offset != 0 {
             return None;
         }
@@ -58,7 +58,8 @@ impl Values {
                     continue;
                 };
                 let stored = access.stored.and_then(|register| before.register(register));
-                let is_entry = stored.is_some_and(|value| value.symbol == Symbol::Entry(entered) && value.offset == 0);
+                let is_entry =
+                    stored.is_some_and(|value| value.symbol == ValueSymbol::Entry(entered) && value.offset == 0);
                 match is_entry && !is_push && u64::from(access.size) == size {
                     true => effect.fills.push(address),
                     false => effect.stores.push((address, access.size)),

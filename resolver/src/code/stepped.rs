@@ -16,7 +16,7 @@ const STEPS: usize = 2_000;
 
 /// An instruction that adds a constant to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct LoopStep {
     /// Its address.
     pub(crate) at: Vaddr,
     by: i64,
@@ -24,7 +24,7 @@ pub(crate) struct Step {
 
 impl Values {
     /// The steps in loops that may have made the value of a register at an address.
-    pub(crate) fn steps(&self, cfg: &Cfg, pc: Vaddr, register: Gpr) -> Vec<Step> {
+    pub(crate) fn steps(&self, cfg: &Cfg, pc: Vaddr, register: Gpr) -> Vec<LoopStep> {
         let mut steps = Vec::new();
         let mut seen = HashSet::new();
         let mut todo: Vec<usize> = cfg.index(pc.0).into_iter().collect();
@@ -36,7 +36,7 @@ impl Values {
                 let Some(flow) = self.flows.get(before) else { continue };
                 match (sum(flow, register, register), cfg.instructions.get(before)) {
                     (Some(by), Some(it)) if by != 0 && cfg.is_in_loop(Vaddr(it.at)) => {
-                        steps.push(Step { at: Vaddr(it.at), by });
+                        steps.push(LoopStep { at: Vaddr(it.at), by });
                     }
                     _ if flow.writes.iter().any(|(written, _)| *written == register) => {}
                     _ => todo.push(before),
@@ -48,7 +48,7 @@ impl Values {
 
     /// Whether the loop of a step copies the register before it, and uses the copy behind it, in the same
     /// block.
-    pub(crate) fn uses_previous(&self, cfg: &Cfg, register: Gpr, step: Step) -> bool {
+    pub(crate) fn uses_previous(&self, cfg: &Cfg, register: Gpr, step: LoopStep) -> bool {
         let Some(block) = cfg.block(step.at) else { return false };
         let flow = |at: &Vaddr| cfg.index(at.0).and_then(|at| self.flows.get(at));
         let (mut copies, mut written): (HashSet<Gpr>, HashSet<Gpr>) = Default::default();
@@ -75,7 +75,7 @@ impl Values {
     }
 
     /// Whether the code behind a step takes it back: computes the value that the register had before it.
-    pub(crate) fn takes_back(&self, cfg: &Cfg, register: Gpr, step: Step) -> bool {
+    pub(crate) fn takes_back(&self, cfg: &Cfg, register: Gpr, step: LoopStep) -> bool {
         let mut seen = HashSet::new();
         let mut todo: Vec<usize> = cfg.at(step.at.0).and_then(|it| cfg.index(it.end())).into_iter().collect();
         while let Some(at) = todo.pop() {
@@ -124,7 +124,7 @@ mod tests {
             (cfg, values)
         };
         let (cfg, of) = values(&code);
-        let step = Step { at: Vaddr(0x1002), by: -1 };
+        let step = LoopStep { at: Vaddr(0x1002), by: -1 };
         assert_eq!(of.steps(&cfg, Vaddr(0x100b), 1), [step]);
         assert!(of.takes_back(&cfg, 1, step));
         assert!(of.steps(&cfg, Vaddr(0x100b), 2).is_empty());

@@ -19,7 +19,7 @@ use super::instruction::Successors;
 
 /// An unknown number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Symbol {
+pub(super) enum ValueSymbol {
     /// The stack pointer at the function's entry.
     Stack,
     /// 0: the offset is an address in the image.
@@ -37,13 +37,13 @@ pub(super) enum Symbol {
 /// A symbol and a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Symbolic {
-    pub(super) symbol: Symbol,
+    pub(super) symbol: ValueSymbol,
     pub(super) offset: i64,
     /// Whether only the lower 32 bits of the sum count, and the upper ones are 0.
     pub(super) is_low: bool,
 }
 
-impl Symbol {
+impl ValueSymbol {
     /// Whether it is an address in the function's frame. A function that aligns its stack gives the
     /// stack pointer another symbol.
     pub(super) fn is_stack(self, stack_pointer: Gpr) -> bool {
@@ -103,7 +103,7 @@ impl State {
     fn at_entry(stack_pointer: Gpr) -> Self {
         let register = |register: usize| {
             let register = register as Gpr;
-            let symbol = if register == stack_pointer { Symbol::Stack } else { Symbol::Entry(register) };
+            let symbol = if register == stack_pointer { ValueSymbol::Stack } else { ValueSymbol::Entry(register) };
             symbol.plus(0)
         };
         Self { registers: std::array::from_fn(register), memory: BTreeMap::new() }
@@ -117,14 +117,14 @@ impl State {
     pub(super) fn address(&self, access: &Access) -> Option<Symbolic> {
         match access.base {
             Base::Register(register) => self.register(register)?.plus(access.offset),
-            Base::Zero => Some(Symbol::Zero.plus(access.offset)),
+            Base::Zero => Some(ValueSymbol::Zero.plus(access.offset)),
             Base::Unknown => None,
         }
     }
 
     /// Executes the instruction with index `at`.
     pub(super) fn step(&mut self, at: usize, flow: &DataFlow, is_call: bool, convention: &Convention) {
-        let made = |register: Gpr| Symbol::Made { at: u32::try_from(at).unwrap_or(u32::MAX), register }.plus(0);
+        let made = |register: Gpr| ValueSymbol::Made { at: u32::try_from(at).unwrap_or(u32::MAX), register }.plus(0);
         let mut registers = self.registers;
         let mut loaded = Vec::new();
         for &(register, computed) in &flow.writes {
@@ -134,7 +134,7 @@ impl State {
                     self.register(from).and_then(|value| value.plus(bytes)).unwrap_or_else(|| made(register))
                 }
                 Computed::Low(from) => self.register(from).map_or_else(|| made(register), Symbolic::low),
-                Computed::Address(number) | Computed::Constant(number) => Symbol::Zero.plus(number as i64),
+                Computed::Address(number) | Computed::Constant(number) => ValueSymbol::Zero.plus(number as i64),
                 Computed::Load(index) => self.load(flow.accesses.get(index)).unwrap_or_else(|| {
                     let value = made(register);
                     loaded.push((index, value));
@@ -187,7 +187,7 @@ impl State {
     }
 
     fn store(&mut self, access: &Access, convention: &Convention) {
-        let is_stack = |symbol: Symbol| symbol.is_stack(convention.stack_pointer);
+        let is_stack = |symbol: ValueSymbol| symbol.is_stack(convention.stack_pointer);
         let target = self.address(access);
         match target {
             Some(target) if !access.is_indexed => {
@@ -216,7 +216,7 @@ impl State {
         let at = u32::try_from(at).unwrap_or(u32::MAX);
         let mut changed = false;
         for ((register, mine), theirs) in (0..).zip(&mut self.registers).zip(&other.registers) {
-            let joined = Symbol::Joined { at, register }.plus(0);
+            let joined = ValueSymbol::Joined { at, register }.plus(0);
             if *mine != *theirs && *mine != joined {
                 *mine = joined;
                 changed = true;

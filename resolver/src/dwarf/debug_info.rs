@@ -15,7 +15,7 @@ use super::lines::{Lines, Matched, Rows};
 use super::locations::Locations;
 use super::lookup::Lookup;
 use super::members::ClassMember;
-use super::names::Names;
+use super::names::ScopeNames;
 use super::next_line::{NextLine, NoLine};
 use super::scopes::{Scope, Scopes};
 use super::sections::Sections;
@@ -38,7 +38,7 @@ pub struct DebugInfo<'s> {
     pub(super) units: Arc<Units<'s>>,
     pub(super) lines: Arc<Lines<'s>>,
     pub(super) scopes: Arc<Scopes<'s>>,
-    pub(super) names: Names<'s>,
+    pub(super) names: ScopeNames<'s>,
     pub(super) types: Arc<Types<'s>>,
     pub(super) locations: Locations<'s>,
 }
@@ -67,7 +67,7 @@ impl<'s> DebugInfo<'s> {
         let lines = Arc::new(Lines::new(&units));
         let scopes = Arc::new(Scopes::new(&lines));
         let types = Arc::new(Types::new(&units));
-        Self { names: Names::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
+        Self { names: ScopeNames::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
     }
 
     /// Drops the rows, scopes and types of all units, if those of many units are known. Call it

@@ -9,7 +9,7 @@ use super::expression::{Evaluator, ExpressionRefusal};
 use super::frame::Moment;
 use super::location_list::{ListEntry, LocationContent, is_tombstone};
 use super::sections::Reader;
-use super::unit::{Die, Value};
+use super::unit::{Die, UnitValue};
 use super::unsupported::{EntryValue, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
@@ -68,7 +68,7 @@ impl<'s> Evaluator<'_, 's> {
     ///
     /// If entries overlap, the value is in each of them (DWARF 5, 2.6.2). The first one that can be
     /// read counts.
-    pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, ExpressionRefusal> {
+    pub(super) fn attribute(&self, from: Die, value: &UnitValue<'s>) -> Result<Described, ExpressionRefusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
         let (entries, moment) = match (self.info.location_attribute(from, value)?, self.context.moment()) {
             (LocationContent::Single(expression), _) => {
@@ -149,7 +149,7 @@ impl<'s> Evaluator<'_, 's> {
     pub(super) fn attribute_ranges(
         &self,
         from: Die,
-        value: &Value<'s>,
+        value: &UnitValue<'s>,
     ) -> Result<Vec<Range<Vaddr>>, ExpressionRefusal> {
         let everywhere = Vaddr(0)..Vaddr(u64::MAX);
         let entries = match self.info.location_attribute(from, value)? {

@@ -9,7 +9,7 @@ use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffs
 
 use super::sections::Reader;
 use super::tables;
-use super::unit::{Die, Entry, Unit, Value};
+use super::unit::{Die, Entry, Unit, UnitValue};
 use super::units::Units;
 use crate::error::{DwarfProblem, Error};
 
@@ -32,7 +32,7 @@ impl<'s> Units<'s> {
     }
 
     /// An attribute of the entry itself, without its origins.
-    pub(super) fn own_attribute(&self, die: Die, name: DwAt) -> Result<Option<Value<'s>>, Error> {
+    pub(super) fn own_attribute(&self, die: Die, name: DwAt) -> Result<Option<UnitValue<'s>>, Error> {
         let (_, entry) = self.entry(die)?;
         let (mut attributes, mut passed) = (entry.attrs(), 0usize);
         while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
@@ -50,7 +50,7 @@ impl<'s> Units<'s> {
         &self,
         die: Die,
         names: [DwAt; N],
-    ) -> Result<[Option<Value<'s>>; N], Error> {
+    ) -> Result<[Option<UnitValue<'s>>; N], Error> {
         Ok(self.with_origin(die, names)?.0)
     }
 
@@ -59,7 +59,7 @@ impl<'s> Units<'s> {
         &self,
         die: Die,
         names: [DwAt; N],
-    ) -> Result<([Option<Value<'s>>; N], Option<Value<'s>>), Error> {
+    ) -> Result<([Option<UnitValue<'s>>; N], Option<UnitValue<'s>>), Error> {
         let (_, entry) = self.entry(die)?;
         let (mut values, mut origin, mut specification) = ([const { None }; N], None, None);
         let (mut attributes, mut passed) = (entry.attrs(), 0usize);
@@ -83,7 +83,7 @@ impl<'s> Units<'s> {
     /// An attribute of the entry or its origins (`DW_AT_abstract_origin`, `DW_AT_specification`;
     /// DWARF 5, 2.13.2 and 3.3.8), with the entry that has it. Strings, addresses and references in
     /// the value belong to the unit of that entry.
-    pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, Value<'s>)>, Error> {
+    pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, UnitValue<'s>)>, Error> {
         let [found] = self.attributes(die, [name])?;
         Ok(found)
     }
@@ -94,7 +94,7 @@ impl<'s> Units<'s> {
         &self,
         die: Die,
         names: [DwAt; N],
-    ) -> Result<[Option<(Die, Value<'s>)>; N], Error> {
+    ) -> Result<[Option<(Die, UnitValue<'s>)>; N], Error> {
         let (mut die, mut found) = (die, [const { None }; N]);
         for _ in 0..LINKS {
             let (values, origin) = self.with_origin(die, names)?;
@@ -130,7 +130,7 @@ impl<'s> Units<'s> {
 
     /// The entry that a reference in an attribute of `from` names (DWARF 5, 7.5.5, class
     /// reference).
-    pub(super) fn reference(&self, from: Die, value: &Value<'s>) -> Result<Die, Error> {
+    pub(super) fn reference(&self, from: Die, value: &UnitValue<'s>) -> Result<Die, Error> {
         let die = match value {
             AttributeValue::UnitRef(offset) => Some(Die { unit: from.unit, offset: offset.0 }),
             AttributeValue::DebugInfoRef(offset) => self.die_in(from.unit, *offset),

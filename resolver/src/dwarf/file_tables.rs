@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::files::{SourcePath, UnitFiles};
 use super::lines::Lines;
 use super::tables;
-use super::unit::{Die, Value, is_partial};
+use super::unit::{Die, UnitValue, is_partial};
 use crate::Error;
 use crate::text;
 
@@ -161,7 +161,12 @@ impl Lines<'_> {
     }
 
     /// The file and line that the values of two attributes of a unit mean.
-    pub(super) fn source_place(&self, unit: usize, file: &Value<'_>, line: Option<u64>) -> Option<(SourcePath, u32)> {
+    pub(super) fn source_place(
+        &self,
+        unit: usize,
+        file: &UnitValue<'_>,
+        line: Option<u64>,
+    ) -> Option<(SourcePath, u32)> {
         let number = match file {
             gimli::AttributeValue::FileIndex(number) => Some(*number),
             other => other.udata_value(),

@@ -11,7 +11,7 @@ use super::entry_walk::{EntryWalk, WalkStep};
 use super::files::SourcePath;
 use super::lines::Rows;
 use super::tables;
-use super::unit::{Die, Value};
+use super::unit::{Die, UnitValue};
 use crate::Error;
 use crate::address::Vaddr;
 
@@ -129,7 +129,7 @@ impl DebugInfo<'_> {
     }
 
     /// The address of a label. The inner value is `None` if the linker dropped its code.
-    fn label_address(&self, die: Die, low: Value<'_>) -> Result<Option<Option<Vaddr>>, Error> {
+    fn label_address(&self, die: Die, low: UnitValue<'_>) -> Result<Option<Option<Vaddr>>, Error> {
         let units = &self.units;
         let unit = units.unit(die.unit)?;
         let address = tables::attribute_address(units.dwarf_of(die.unit)?, unit, low);

@@ -16,7 +16,7 @@ use super::locations::Locations;
 use super::sections::Reader;
 use super::tables;
 use super::unit::Contribution;
-use super::unit::{Die, Unit, Value};
+use super::unit::{Die, Unit, UnitValue};
 use super::unsupported::Unsupported;
 use crate::address::Vaddr;
 use crate::error::DwarfProblem;
@@ -59,7 +59,7 @@ impl<'s> Locations<'s> {
     pub(super) fn location_attribute(
         &self,
         from: Die,
-        value: &Value<'s>,
+        value: &UnitValue<'s>,
     ) -> Result<LocationContent<'s>, ExpressionRefusal> {
         let unit = self.units.unit(from.unit)?;
         match value {

@@ -7,12 +7,12 @@ use gimli::constants as dw;
 
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
-use super::names::Names;
+use super::names::ScopeNames;
 use super::scopes::{Position, is_file};
 use super::unit::Die;
 use crate::Error;
 
-impl Names<'_> {
+impl ScopeNames<'_> {
     /// A variable with the name of `found`, declared after it and before the marker, in a block of
     /// the abstract instance that the inlined instance of a position lacks: the marker may be in
     /// that block. `None` if there is none. rustc drops a block whose variables it optimised out.

@@ -65,19 +65,19 @@ fn unnamed(declarations: &Declarations, line: u32) -> Option<u32> {
 
 /// The layer that looks up names.
 #[derive(Debug)]
-pub(super) struct Names<'s> {
+pub(super) struct ScopeNames<'s> {
     pub(super) units: Arc<Units<'s>>,
     pub(super) scopes: Arc<Scopes<'s>>,
     pub(super) statics: Statics<'s>,
 }
 
-impl<'s> Names<'s> {
+impl<'s> ScopeNames<'s> {
     pub(super) fn new(scopes: &Arc<Scopes<'s>>) -> Self {
         Self { units: Arc::clone(&scopes.units), scopes: Arc::clone(scopes), statics: Statics::new(scopes) }
     }
 }
 
-impl Names<'_> {
+impl ScopeNames<'_> {
     /// Finds the variable that a path means in a scope, for a marker at `file` and `line`. Paths
     /// are `["cmd"]` or `["crate", "queue", "DEPTH"]`.
     ///
@@ -96,7 +96,7 @@ impl Names<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Names::lookup`].
+    /// Those of [`ScopeNames::lookup`].
     pub(super) fn lookup_in_function(
         &self,
         scope: &Scope,
@@ -159,7 +159,7 @@ impl Names<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Names::lookup`].
+    /// Those of [`ScopeNames::lookup`].
     pub(super) fn lookup_outside(
         &self,
         scope: &Scope,

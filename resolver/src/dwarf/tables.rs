@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use gimli::{AttributeValue, Dwarf, Reader as _, Section as _, UnitOffset, constants as dw};
 
 use super::sections::Reader;
-use super::unit::{Unit, Value};
+use super::unit::{Unit, UnitValue};
 use super::units::Units;
 use crate::error::{DwarfProblem, Error};
 
@@ -134,7 +134,7 @@ impl<'s> Units<'s> {
 
 /// Refuses an index outside of its table. gimli does not check for overflow when it multiplies the
 /// index, and would then read elsewhere.
-fn check_index(dwarf: &Dwarf<Reader<'_>>, value: &Value<'_>) -> gimli::Result<()> {
+fn check_index(dwarf: &Dwarf<Reader<'_>>, value: &UnitValue<'_>) -> gimli::Result<()> {
     let (index, table) = match value {
         AttributeValue::DebugAddrIndex(index) => (index.0, dwarf.debug_addr.reader()),
         AttributeValue::DebugStrOffsetsIndex(index) => (index.0, dwarf.debug_str_offsets.reader()),
@@ -160,14 +160,14 @@ pub(super) fn address<'s>(
 pub(super) fn attribute_address<'s>(
     dwarf: &Dwarf<Reader<'s>>,
     unit: &Unit<'s>,
-    value: Value<'s>,
+    value: UnitValue<'s>,
 ) -> gimli::Result<Option<u64>> {
     check_index(dwarf, &value)?;
     dwarf.attr_address(unit, value)
 }
 
 /// The text in an attribute.
-pub(super) fn text<'s>(dwarf: &Dwarf<Reader<'s>>, unit: &Unit<'s>, value: Value<'s>) -> gimli::Result<Reader<'s>> {
+pub(super) fn text<'s>(dwarf: &Dwarf<Reader<'s>>, unit: &Unit<'s>, value: UnitValue<'s>) -> gimli::Result<Reader<'s>> {
     check_index(dwarf, &value)?;
     dwarf.attr_string(unit, value)
 }

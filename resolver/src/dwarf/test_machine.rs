@@ -1,7 +1,7 @@
 //! A machine for unit tests that evaluate locations.
 
 use crate::address::{RuntimeAddress, Vaddr};
-use crate::location::{self, Names, Processor, Register};
+use crate::location::{self, LocationNames, Processor, Register};
 
 /// Registers and memory with made-up contents: each value is computed from its position.
 pub(super) struct Fake {
@@ -48,7 +48,7 @@ impl location::Machine for Fake {
     }
 }
 
-impl Names for Fake {
+impl LocationNames for Fake {
     fn processor(&self) -> Processor {
         if self.address_size == 4 { Processor::I386 } else { Processor::X86_64 }
     }

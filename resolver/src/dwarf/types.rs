@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
-use super::unit::{Die, Value, is_cxx};
+use super::unit::{Die, UnitValue, is_cxx};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
 use crate::address::Vaddr;
@@ -403,7 +403,7 @@ pub(super) fn is_aggregate(tag: DwTag) -> bool {
 
 /// A constant of any form. If the form has no sign, the constant is unsigned, because gcc and LLVM
 /// write negative constants as `DW_FORM_sdata`. A constant of 16 bytes may be a block.
-pub(super) fn constant(value: &Value<'_>) -> Option<i128> {
+pub(super) fn constant(value: &UnitValue<'_>) -> Option<i128> {
     match value {
         AttributeValue::Sdata(value) => Some(i128::from(*value)),
         AttributeValue::Block(bytes) if bytes.slice().len() == 16 => {

@@ -11,7 +11,7 @@ use crate::address::SectionOffset;
 use crate::error::DwarfProblem;
 
 pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
-pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
+pub(super) type UnitValue<'s> = AttributeValue<Reader<'s>>;
 pub(super) type Entry<'abbrev, 'unit, 's> = gimli::DebuggingInformationEntry<'abbrev, 'unit, Reader<'s>>;
 
 /// An entry: its unit, by index, and its offset in it.

@@ -9,7 +9,7 @@ use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::frame::Frame;
 use super::locations::Locations;
 use super::tables;
-use super::unit::{Die, Value};
+use super::unit::{Die, UnitValue};
 use super::unsupported::{ConstantProblem, Unsupported};
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
@@ -21,8 +21,8 @@ const LINKS: usize = 32;
 
 /// What an entry says about its location or value.
 enum LocationOrValue<'s> {
-    Location(Die, Value<'s>),
-    Constant(Die, Value<'s>),
+    Location(Die, UnitValue<'s>),
+    Constant(Die, UnitValue<'s>),
     Nothing,
 }
 
@@ -106,7 +106,7 @@ impl<'s> Locations<'s> {
     ///
     /// `DW_FORM_data1` and similar forms are extended with zeros, even if the type has a sign: gcc
     /// and clang write negative numbers as `DW_FORM_sdata`, and gdb reads them in the same way.
-    fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, ExpressionRefusal> {
+    fn constant(&self, variable: Die, from: Die, value: &UnitValue<'s>) -> Result<Described, ExpressionRefusal> {
         let size = match self.types.type_of(variable)? {
             Some(of) => self.types.type_size(of)?,
             None => None,
@@ -186,7 +186,7 @@ mod tests {
     use super::super::test_machine::Fake;
     use super::super::unsupported::FrameBaseProblem;
     use super::*;
-    use crate::location::Names;
+    use crate::location::LocationNames;
 
     fn constants(described: Described) -> Result<Vec<u8>, ConstantProblem> {
         match described {
@@ -249,7 +249,7 @@ mod tests {
         with(build, |info, die| {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
-                Described::At { location, .. } => location.text(&names as &dyn Names),
+                Described::At { location, .. } => location.text(&names as &dyn LocationNames),
                 Described::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
                 other => format!("{other:?}"),
             };

@@ -7,7 +7,7 @@ use crate::dwarf::{
     NoSuchPart, Operation, PlaceProblem, Unsupported,
 };
 use crate::error::DwarfProblem;
-use crate::location::{MAX_NODES, Names};
+use crate::location::{LocationNames, MAX_NODES};
 
 /// What is wrong with debug information.
 pub(crate) fn problem(problem: &DwarfProblem) -> String {
@@ -132,7 +132,7 @@ pub(crate) fn no_such_part(why: &NoSuchPart) -> String {
 }
 
 /// A value from the time of entry to the function: `%rdi on entry`.
-pub(crate) fn entry_value(value: &EntryValue, names: &dyn Names) -> String {
+pub(crate) fn entry_value(value: &EntryValue, names: &dyn LocationNames) -> String {
     match value {
         EntryValue::Expression(expression) => format!("{} on entry", expression.text(names)),
         EntryValue::Parameter => "an argument as the caller passed it (DW_OP_GNU_parameter_ref)".to_owned(),

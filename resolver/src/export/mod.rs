@@ -24,7 +24,7 @@ pub mod uprobe;
 mod writer;
 
 pub use omission::{ArgumentOmission, ExportError, Note, SiteOmission};
-pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Precision, Settings, points};
+pub use plan::{At, ExportSettings, Planned, PlannedArgument, Point, PointSwitch, Precision, points};
 pub use tool::Tool;
 pub use writer::{Breakpoint, Exported};
 
@@ -60,7 +60,7 @@ pub fn text(
     path: &str,
     keep: &dyn Fn(&Marker) -> bool,
     to: Consumer,
-    settings: &Settings,
+    settings: &ExportSettings,
 ) -> Result<Exported, ExportError> {
     let mut writer = Writer { image, path, exported: Exported::default() };
     let uprobe = to != Consumer::Gdb;

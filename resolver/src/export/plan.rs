@@ -24,7 +24,7 @@ pub enum At {
 
 /// What to export of an image.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ExportSettings {
     /// Where probes are placed.
     pub at: At,
     /// The kinds of sites that are exported besides exact ones. A probe at such a site may fire where the
@@ -97,7 +97,7 @@ const NAME: usize = 63;
 pub fn points<'r>(
     image: &'r ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
-    settings: &Settings,
+    settings: &ExportSettings,
 ) -> Result<Vec<Planned<'r>>, ExportError> {
     check(image, &|set| set.is_watched())?;
     Ok(plan(image, keep, settings, true))
@@ -108,7 +108,7 @@ pub fn points<'r>(
 pub(super) fn plan<'r>(
     image: &'r ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
-    settings: &Settings,
+    settings: &ExportSettings,
     uprobe: bool,
 ) -> Vec<Planned<'r>> {
     let mut taken = HashSet::new();
@@ -141,7 +141,7 @@ fn point<'r>(
     image: &ResolvedImage,
     marker: &'r Marker,
     site: &'r Site,
-    settings: &Settings,
+    settings: &ExportSettings,
     uprobe: bool,
 ) -> Result<Point<'r>, SiteOmission> {
     let address = match &site.place {
@@ -190,7 +190,7 @@ fn armable(switch: &Switch) -> Result<PointSwitch, SiteOmission> {
 }
 
 /// How many bytes after the site the uprobe is placed. The number is negative if it is before the site.
-fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<i64, SiteOmission> {
+fn probed(address: Vaddr, site: &Site, settings: &ExportSettings) -> Result<i64, SiteOmission> {
     let Some(probe) = &site.probe else {
         return match settings.unknown_probes {
             true => Ok(0),

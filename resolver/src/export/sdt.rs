@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
-use super::plan::{Planned, Point, PointSwitch, Settings, check, identifier, numbered, plan};
+use super::plan::{ExportSettings, Planned, Point, PointSwitch, check, identifier, numbered, plan};
 use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool, processor};
 use crate::address::Vaddr;
@@ -40,7 +40,7 @@ const NAME: usize = 55;
 
 /// An image with notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct SdtExport {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// How many probes were added.
@@ -63,11 +63,11 @@ pub fn image(
     image: &ResolvedImage,
     bytes: &[u8],
     keep: &dyn Fn(&Marker) -> bool,
-    settings: &Settings,
-) -> Result<Exported, ExportError> {
+    settings: &ExportSettings,
+) -> Result<SdtExport, ExportError> {
     check(image, &|set| set.is_exported_to(Tool::SdtReaders))?;
     let mut table = SectionTable::read(bytes)?;
-    let mut exported = Exported::default();
+    let mut exported = SdtExport::default();
     let mut notes = table.notes.clone();
     let mut base = table.base;
     let mut names = ProbeNames::default();

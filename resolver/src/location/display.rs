@@ -15,7 +15,7 @@ use crate::text::hexadecimal;
 use simple_markers_record::integer;
 
 /// Names and address properties of the image that a location belongs to.
-pub trait Names {
+pub trait LocationNames {
     /// The processor architecture, which determines the register names.
     fn processor(&self) -> Processor;
     /// Size of an address in bytes.
@@ -68,7 +68,7 @@ impl Location {
     /// Formats the location. Each piece is labelled with the bytes of the value that it holds, or
     /// with the bits if they are not whole bytes.
     #[must_use]
-    pub fn text(&self, names: &dyn Names) -> String {
+    pub fn text(&self, names: &dyn LocationNames) -> String {
         if let Some(source) = self.source() {
             return source.text(names);
         }
@@ -96,7 +96,7 @@ impl Location {
 }
 
 impl Source {
-    fn text(&self, names: &dyn Names) -> String {
+    fn text(&self, names: &dyn LocationNames) -> String {
         match self {
             Self::Register(register) => register.name(names.processor()).into_owned(),
             Self::Memory(address) => operand(address, names),
@@ -116,7 +116,7 @@ impl Source {
 }
 
 /// Formats a memory reference as an assembly operand.
-fn operand(address: &Expr, names: &dyn Names) -> String {
+fn operand(address: &Expr, names: &dyn LocationNames) -> String {
     let is_att = names.processor().set().is_some_and(|set| set.operand_syntax() == OperandSyntax::Att);
     let (base, offset) = split(address, names);
     match base.node() {
@@ -130,7 +130,7 @@ fn operand(address: &Expr, names: &dyn Names) -> String {
 }
 
 /// Splits a sum into its non-constant part and its constant.
-fn split<'e>(expr: &'e Expr, names: &dyn Names) -> (&'e Expr, i64) {
+fn split<'e>(expr: &'e Expr, names: &dyn LocationNames) -> (&'e Expr, i64) {
     if let Node::Binary(Binary::Plus, base, offset) = expr.node() {
         if let Node::Constant(value @ Value { of: ValueType::Generic, .. }) = offset.node() {
             return (base, extended(*value, names));
@@ -140,7 +140,7 @@ fn split<'e>(expr: &'e Expr, names: &dyn Names) -> (&'e Expr, i64) {
 }
 
 /// Interprets an integer as signed: its highest bit is the sign bit.
-fn extended(value: Value, names: &dyn Names) -> i64 {
+fn extended(value: Value, names: &dyn LocationNames) -> i64 {
     integer::signed(value.bits, value.of.size(names.address_size()))
 }
 
@@ -175,7 +175,7 @@ fn known(bytes: &[u8], is_big_endian: bool) -> String {
 }
 
 /// Formats a constant: in decimal if it is small, otherwise in hexadecimal.
-fn constant(value: Value, names: &dyn Names) -> String {
+fn constant(value: Value, names: &dyn LocationNames) -> String {
     match value.of {
         ValueType::Float(4) => format!("{:?}", f32::from_bits(value.bits as u32)),
         ValueType::Float(_) => format!("{:?}", f64::from_bits(value.bits)),
@@ -191,7 +191,7 @@ fn constant(value: Value, names: &dyn Names) -> String {
     }
 }
 
-fn type_name(of: ValueType, names: &dyn Names) -> String {
+fn type_name(of: ValueType, names: &dyn LocationNames) -> String {
     match of {
         ValueType::Generic => format!("u{}", u32::from(names.address_size()) * 8),
         ValueType::Signed(size) => format!("i{}", u32::from(size) * 8),
@@ -203,14 +203,14 @@ fn type_name(of: ValueType, names: &dyn Names) -> String {
 impl Expr {
     /// Formats the computation.
     #[must_use]
-    pub fn text(&self, names: &dyn Names) -> String {
+    pub fn text(&self, names: &dyn LocationNames) -> String {
         let mut text = String::new();
         self.write(names, &mut text);
         text
     }
 
     /// Writes the expression, in parentheses if it binds less tightly than `least`.
-    fn write_within(&self, least: u8, names: &dyn Names, text: &mut String) {
+    fn write_within(&self, least: u8, names: &dyn LocationNames, text: &mut String) {
         let start = text.len();
         if self.write(names, text) < least {
             text.insert(start, '(');
@@ -219,7 +219,7 @@ impl Expr {
     }
 
     /// Writes the expression and returns its precedence.
-    fn write(&self, names: &dyn Names, text: &mut String) -> u8 {
+    fn write(&self, names: &dyn LocationNames, text: &mut String) -> u8 {
         let prefix = |text: &mut String, operator: &str, of: &Self| {
             text.push_str(operator);
             of.write_within(PREFIX, names, text);
@@ -282,7 +282,7 @@ impl Expr {
         }
     }
 
-    fn write_register(&self, register: Register, of: ValueType, names: &dyn Names, text: &mut String) -> u8 {
+    fn write_register(&self, register: Register, of: ValueType, names: &dyn LocationNames, text: &mut String) -> u8 {
         let name = register.name(names.processor());
         if of == ValueType::Generic {
             text.push_str(&name);
@@ -292,7 +292,7 @@ impl Expr {
         PREFIX
     }
 
-    fn write_binary(&self, operation: Binary, a: &Self, b: &Self, names: &dyn Names, text: &mut String) -> u8 {
+    fn write_binary(&self, operation: Binary, a: &Self, b: &Self, names: &dyn LocationNames, text: &mut String) -> u8 {
         let (base, offset) = split(self, names);
         let is_simple = matches!(base.node(), Node::Register(..) | Node::Memory { .. } | Node::Address(_));
         let (operator, binds) = binding(operation);

@@ -16,7 +16,7 @@ mod value;
 
 pub use crate::arch::Processor;
 
-pub use display::Names;
+pub use display::LocationNames;
 pub use evaluate::{MAX_VALUE_SIZE, Machine, Unreadable};
 pub use expr::{Binary, Expr, MAX_DEPTH, MAX_NODES, Node, Unary, Value, ValueType};
 pub use parts::{PartError, Scattered};

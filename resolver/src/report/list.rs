@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{Layout, Verbosity, style, verbose};
+use super::{TextLayout, Verbosity, style, verbose};
 use crate::resolve::{Marker, Row, Survival};
 use crate::text::shown;
 
@@ -25,7 +25,7 @@ const LEAST: usize = 12;
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: TextLayout) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub const NO_FUNCTION: &str = "-";
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io::Result<()> {
+pub fn write_events(out: &mut dyn Write, events: &[Event], layout: TextLayout) -> io::Result<()> {
     if events.is_empty() {
         return Ok(());
     }
@@ -104,7 +104,7 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
 }
 
 /// Module, function and name of a row.
-fn cells<'a>(row: &Row<'a>, layout: Layout) -> [Cow<'a, str>; 3] {
+fn cells<'a>(row: &Row<'a>, layout: TextLayout) -> [Cow<'a, str>; 3] {
     let mut function = shown(row.source_function().unwrap_or(row.function));
     if layout.verbosity == Verbosity::Rows && style::width(&function) > LONGEST_FUNCTION {
         function = Cow::Owned(style::shortened(&function, LONGEST_FUNCTION).into_owned());
@@ -136,7 +136,7 @@ fn function_style(row: &Row<'_>) -> Style {
 
 struct MarkerTable {
     widths: [usize; 3],
-    layout: Layout,
+    layout: TextLayout,
 }
 
 impl MarkerTable {

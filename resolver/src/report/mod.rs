@@ -20,7 +20,7 @@ pub enum Verbosity {
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct TextLayout {
     /// Whether to colour (ANSI escapes).
     pub colour: bool,
     /// Columns of the terminal; `None` if the output is no terminal: nothing is cut or wrapped

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{Layout, style};
+use super::{TextLayout, style};
 use crate::english::{absence, arguments, exactness, mismatch, rates, sites};
 use crate::resolve::{
     Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
@@ -46,7 +46,7 @@ pub fn write(
     resolution: &Resolution,
     keep: &dyn Fn(&Marker) -> bool,
     line: &mut FindLine<'_>,
-    layout: Layout,
+    layout: TextLayout,
 ) -> io::Result<()> {
     let all = resolution.images.iter().flat_map(|image| image.markers.iter().map(move |marker| (image, marker)));
     let mut page = MarkerPage { out, layout };
@@ -65,7 +65,7 @@ pub fn write(
 
 struct MarkerPage<'o> {
     out: &'o mut dyn Write,
-    layout: Layout,
+    layout: TextLayout,
 }
 
 impl MarkerPage<'_> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Layout, Verbosity, style};
+use super::{TextLayout, Verbosity, style};
 use crate::english::{arguments, sites};
 use crate::resolve::{Argument, Row, Site, Verdict};
 use crate::text::shown;
@@ -11,8 +11,8 @@ use crate::text::shown;
 const DIFFERS: &str = "differs, see the sites";
 
 /// Writes the variables and sites of a row, indented.
-pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, layout: Layout) -> io::Result<()> {
-    let Layout { colour, verbosity, .. } = layout;
+pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, layout: TextLayout) -> io::Result<()> {
+    let TextLayout { colour, verbosity, .. } = layout;
     let is_full = verbosity == Verbosity::Full;
     let live: Vec<&Site> = row.sites.iter().filter(|site| site.place.is_some()).copied().collect();
     let short = |site: &Site, index: usize| site.args.get(index).and_then(arguments::short);
@@ -74,7 +74,7 @@ fn variables(
     text_width: usize,
     live: &[&Site],
     agree: &[bool],
-    layout: Layout,
+    layout: TextLayout,
 ) -> io::Result<()> {
     let colour = layout.colour;
     let args = &row.marker.args;

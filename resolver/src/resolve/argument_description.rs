@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::DeclaredArgument;
 use super::arguments::{Arguments, Stop};
-use super::doubt::{Before, Description, Shared, SourceSide, covers};
+use super::doubt::{Description, PreviousPlace, Shared, SourceSide, covers};
 use super::found::STEPS;
 use super::instructions::FunctionCode;
 use super::path::Path;
@@ -42,7 +42,7 @@ impl Description for ArgumentDescription<'_, '_, '_> {
         self.locate(Frame { pc, at_entry: false, moment: Moment::Last, ..self.stop.frame })
     }
 
-    fn before(&self) -> Vec<Before> {
+    fn before(&self) -> Vec<PreviousPlace> {
         let frame = self.stop.frame;
         match self.code.and_then(|code| code.predecessors(frame.pc)) {
             // GCC ends a location inside the call that overwrites it.
@@ -51,11 +51,14 @@ impl Description for ArgumentDescription<'_, '_, '_> {
                 .map(|it| {
                     let pc = Vaddr(it.end.saturating_sub(1));
                     let location = self.locate(Frame { pc, at_entry: false, moment: Moment::Last, ..frame });
-                    Before { instruction: Some(it.start), location }
+                    PreviousPlace { instruction: Some(it.start), location }
                 })
                 .collect(),
             None => {
-                vec![Before { instruction: None, location: self.locate(Frame { moment: Moment::First, ..frame }) }]
+                vec![PreviousPlace {
+                    instruction: None,
+                    location: self.locate(Frame { moment: Moment::First, ..frame }),
+                }]
             }
         }
     }

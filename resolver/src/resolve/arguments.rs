@@ -20,7 +20,7 @@ use super::{
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{Change, DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
-use crate::location::{Location, Names as _, Source};
+use crate::location::{Location, LocationNames as _, Source};
 use crate::types::{Language, Shape, Type};
 
 /// How many pointers are followed in the type of an argument: the text of a `String` is three
@@ -57,7 +57,7 @@ pub(super) struct Stop<'a> {
 }
 
 /// An object on the way through a place.
-pub(super) struct Object {
+pub(super) struct PlaceObject {
     pub(super) location: Result<Location, Refusal>,
     /// The way to it, from the variable on.
     pub(super) path: Path,
@@ -84,12 +84,12 @@ pub(super) enum Made {
     /// A number of C.
     Number(Arc<Type>),
     /// A pointer; `None` to `void`.
-    Pointer(Option<Arc<Target>>),
+    Pointer(Option<Arc<PointerTarget>>),
 }
 
 /// What a pointer of a cast points at.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(super) enum PointerTarget {
     /// A type of the debug information.
     Described(TypeRef),
     /// Another one.
@@ -184,7 +184,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let (bytes, way) = (around(object.whole), std::mem::take(&mut object.way));
         let (is_behind, is_extracted) = (object.is_behind, object.is_extracted);
         let bits = object.bits.filter(|_| !is_address);
-        let (mut of, Object { location, path, .. }) = self.finish(object, is_address, stop)?;
+        let (mut of, PlaceObject { location, path, .. }) = self.finish(object, is_address, stop)?;
         if let Some(name) = reference.filter(|_| !is_address) {
             of = Arc::new(Type { name, ..Type::clone(&of) });
         }
@@ -235,7 +235,7 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// The object that a place refers to. The ranges of its variable's location go to `ranges`.
-    fn object(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
+    fn object(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<PlaceObject, Refusal> {
         match place {
             Place::Variable(path) => self.variable(path, stop, extent),
             Place::Member(inner, name) => match self.object(inner, stop, extent) {
@@ -259,7 +259,7 @@ impl<'d, 's> Arguments<'d, 's> {
         }
     }
 
-    fn variable(&self, path: &[String], stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
+    fn variable(&self, path: &[String], stop: &Stop<'_>, extent: &mut Extent) -> Result<PlaceObject, Refusal> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let name = || Arc::from(path.join("::"));
         let Some(scope) = stop.scope else {
@@ -316,14 +316,14 @@ impl<'d, 's> Arguments<'d, 's> {
         is_placed: bool,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<PlaceObject, Refusal> {
         let of = self.debug.type_of(variable)?;
         let path = Path::new(variable, is_placed);
         let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
         let location;
         (location, *extent) = self.locator.variable(&path, &stop.frame)?;
         extent.variable = Some(variable);
-        Ok(Object {
+        Ok(PlaceObject {
             location,
             path,
             of,
@@ -343,7 +343,7 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// Follows one step, with the dereferences that it implies.
-    pub(super) fn step(&self, object: Object, step: &Step, stop: &Stop<'_>) -> Result<Object, Refusal> {
+    pub(super) fn step(&self, object: PlaceObject, step: &Step, stop: &Stop<'_>) -> Result<PlaceObject, Refusal> {
         let mut object = object;
         if let Some(made) = object.made.take() {
             return self.step_from(object, made, step, stop);
@@ -378,11 +378,11 @@ impl<'d, 's> Arguments<'d, 's> {
 
     fn part(
         &self,
-        object: Object,
+        object: PlaceObject,
         (bit_offset, bit_size): (u64, Option<u64>),
         of: TypeRef,
         stop: &Stop<'_>,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<PlaceObject, Refusal> {
         let to = match bit_size {
             Some(bits) => {
                 let is_signed = encoding(&*self.describe(Some(of))?) == Some(Encoding::Signed);
@@ -396,27 +396,27 @@ impl<'d, 's> Arguments<'d, 's> {
         let whole = (object.whole.0.saturating_add(bit_offset), object.whole.1);
         let is_extracted = bit_size.is_some();
         let part = self.moved(object, to, stop);
-        Ok(Object { of: Some(of), whole, is_extracted, bits: bit_size, made: None, ..part })
+        Ok(PlaceObject { of: Some(of), whole, is_extracted, bits: bit_size, made: None, ..part })
     }
 
     /// An object at another location, which a step leads to.
-    pub(super) fn moved(&self, object: Object, to: Move, stop: &Stop<'_>) -> Object {
-        let Object { location, mut path, .. } = object;
+    pub(super) fn moved(&self, object: PlaceObject, to: Move, stop: &Stop<'_>) -> PlaceObject {
+        let PlaceObject { location, mut path, .. } = object;
         let location = location.and_then(|location| self.locator.moved(location, &to, &stop.frame));
         path.moves.push(to);
-        Object { location, path, ..object }
+        PlaceObject { location, path, ..object }
     }
 
     /// The object of `target_size` bytes, still without a type, at `offset` bytes behind the pointer at
     /// a bit of an object and with a size in bytes.
     pub(super) fn through(
         &self,
-        object: Object,
+        object: PlaceObject,
         (bit_offset, size): (u64, u8),
         offset: u64,
         target_size: Option<u64>,
         stop: &Stop<'_>,
-    ) -> Object {
+    ) -> PlaceObject {
         let mut object = object;
         let pointer = object.location.as_ref().ok().and_then(|location| {
             let location = location.part(bit_offset, Some(u64::from(size) * 8)).ok()?;
@@ -426,11 +426,16 @@ impl<'d, 's> Arguments<'d, 's> {
         object.way.extend(pointer.filter(|pointer| matches!(pointer.location.source(), Some(Source::Memory(_)))));
         let whole = (offset.saturating_mul(8), target_size.and_then(|size| size.checked_add(offset)));
         let found = self.moved(object, Move::Through { bit_offset, size, offset }, stop);
-        Object { of: None, whole, is_behind: true, is_extracted: false, bits: None, made: None, ..found }
+        PlaceObject { of: None, whole, is_behind: true, is_extracted: false, bits: None, made: None, ..found }
     }
 
     /// The type of the whole argument, and the argument.
-    fn finish(&self, object: Object, is_address: bool, stop: &Stop<'_>) -> Result<(Arc<Type>, Object), Refusal> {
+    fn finish(
+        &self,
+        object: PlaceObject,
+        is_address: bool,
+        stop: &Stop<'_>,
+    ) -> Result<(Arc<Type>, PlaceObject), Refusal> {
         let of = self.type_of_object(&object)?;
         if !is_address {
             return Ok((of, object));
@@ -444,9 +449,9 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// A pointer to an object, still without a type.
-    pub(super) fn address_of(&self, object: Object, stop: &Stop<'_>) -> Object {
+    pub(super) fn address_of(&self, object: PlaceObject, stop: &Stop<'_>) -> PlaceObject {
         let pointer = self.moved(object, Move::Address, stop);
-        Object {
+        PlaceObject {
             of: None,
             whole: (0, None),
             is_behind: false,

@@ -4,7 +4,7 @@
 //! belong to. rustc (1.95) describes each as a variable of the closure: `self.options.limit` is
 //! `self__options__limit`, of the type of the member, behind its reference if it was captured by one.
 
-use super::arguments::{Arguments, Object, Stop};
+use super::arguments::{Arguments, PlaceObject, Stop};
 use super::path::Extent;
 use super::place::Place;
 use super::refusal::Refusal;
@@ -22,7 +22,7 @@ impl Arguments<'_, '_> {
         member: &Place,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Option<Object>, Refusal> {
+    ) -> Result<Option<PlaceObject>, Refusal> {
         let (Some(scope), Some(name)) = (stop.scope, captured_name(member)) else { return Ok(None) };
         if self.language(stop) != Language::Rust {
             return Ok(None);

@@ -7,25 +7,25 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Made, Object, Stop, Target};
+use super::arguments::{Arguments, Made, PlaceObject, PointerTarget, Stop};
 use super::path::Move;
 use super::place::TypeName;
 use super::refusal::Refusal;
 use crate::dwarf::{NoSuchPart, Step, TypeRef, Unsupported};
-use crate::location::Names as _;
+use crate::location::LocationNames as _;
 use crate::types::{Shape, Type};
 
 impl Arguments<'_, '_> {
     /// The object that a cast gives.
-    pub(super) fn cast(&self, object: Object, to: &TypeName, stop: &Stop<'_>) -> Result<Object, Refusal> {
+    pub(super) fn cast(&self, object: PlaceObject, to: &TypeName, stop: &Stop<'_>) -> Result<PlaceObject, Refusal> {
         let (object, _) = self.referred(object, stop)?;
         let from = self.type_of_object(&object)?;
         let target = self.named(to, stop)?;
         let (of, made) = match target {
-            Target::Described(of) => (Some(of), None),
-            Target::Made(made) => (None, Some(made)),
+            PointerTarget::Described(of) => (Some(of), None),
+            PointerTarget::Made(made) => (None, Some(made)),
         };
-        let mut cast = Object { location: object.location, of, made, ..object };
+        let mut cast = PlaceObject { location: object.location, of, made, ..object };
         let to_type = self.type_of_object(&cast)?;
         let refused = || Refusal::unsupported(Reason::Cast { from: Arc::clone(&from.name), to: to.text().into() });
         let (Some(from_size), Some(to_size)) = (from.size, to_type.size) else { return Err(refused()) };
@@ -59,7 +59,7 @@ impl Arguments<'_, '_> {
     }
 
     /// The type of an object, with what a cast made of it.
-    pub(super) fn type_of_object(&self, object: &Object) -> Result<Arc<Type>, Refusal> {
+    pub(super) fn type_of_object(&self, object: &PlaceObject) -> Result<Arc<Type>, Refusal> {
         match &object.made {
             Some(made) => self.made(made),
             None => self.describe(object.of),
@@ -72,8 +72,8 @@ impl Arguments<'_, '_> {
             Made::Pointer(to) => {
                 let to = match to.as_deref() {
                     None => self.describe(None)?,
-                    Some(Target::Described(of)) => self.describe(Some(*of))?,
-                    Some(Target::Made(made)) => self.made(made)?,
+                    Some(PointerTarget::Described(of)) => self.describe(Some(*of))?,
+                    Some(PointerTarget::Made(made)) => self.made(made)?,
                 };
                 let separator = if to.name.ends_with('*') { "" } else { " " };
                 let name = format!("{}{separator}*", to.name).into();
@@ -89,18 +89,18 @@ impl Arguments<'_, '_> {
     /// Follows one step from an object whose type a cast made.
     pub(super) fn step_from(
         &self,
-        object: Object,
+        object: PlaceObject,
         made: Made,
         step: &Step,
         stop: &Stop<'_>,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<PlaceObject, Refusal> {
         let of = || Ok::<_, Refusal>(self.made(&made)?.name.to_string());
         let absent = |why| Err(Refusal::absent(Reason::NoSuchPart(why)));
         let index = match step {
             Step::Deref => 0,
             Step::Index(index) => *index,
             Step::Member(_) => return absent(NoSuchPart::NoMembers { of: of()? }),
-            Step::Referred => return Ok(Object { made: Some(made), ..object }),
+            Step::Referred => return Ok(PlaceObject { made: Some(made), ..object }),
         };
         let target = match &made {
             Made::Number(_) => return absent(NoSuchPart::NotPointer { of: of()? }),
@@ -110,8 +110,8 @@ impl Arguments<'_, '_> {
             Made::Pointer(Some(target)) => Arc::clone(target),
         };
         let size = match &*target {
-            Target::Described(of) => self.debug.type_size(*of)?,
-            Target::Made(made) => self.made(made)?.size,
+            PointerTarget::Described(of) => self.debug.type_size(*of)?,
+            PointerTarget::Made(made) => self.made(made)?.size,
         };
         let offset = match (index, size.and_then(|size| size.checked_mul(index))) {
             (0, _) => 0,
@@ -120,14 +120,14 @@ impl Arguments<'_, '_> {
         };
         let mut found = self.through(object, (0, self.address_size()), offset, size, stop);
         match &*target {
-            Target::Described(of) => found.of = Some(*of),
-            Target::Made(made) => found.made = Some(made.clone()),
+            PointerTarget::Described(of) => found.of = Some(*of),
+            PointerTarget::Made(made) => found.made = Some(made.clone()),
         }
         Ok(found)
     }
 
     /// The type that a name means in the unit of the marker's function.
-    fn named(&self, name: &TypeName, stop: &Stop<'_>) -> Result<Target, Refusal> {
+    fn named(&self, name: &TypeName, stop: &Stop<'_>) -> Result<PointerTarget, Refusal> {
         let words: Vec<&str> = name.words.iter().map(String::as_str).collect();
         let function = stop.scope.and_then(|scope| scope.frames.first()).map(|frame| frame.instance);
         let described = |words: &[&str]| -> Result<Option<TypeRef>, Refusal> {
@@ -137,25 +137,25 @@ impl Arguments<'_, '_> {
         let mut of = match (words.as_slice(), number(&words, self.address_size())) {
             (["void"], _) if pointers > 0 => {
                 pointers -= 1;
-                Target::Made(Made::Pointer(None))
+                PointerTarget::Made(Made::Pointer(None))
             }
             // Whether it is signed is the target's choice.
             (["char"], _) => match described(&words)? {
-                Some(of) => Target::Described(of),
+                Some(of) => PointerTarget::Described(of),
                 None => return Err(unknown(name)),
             },
-            (_, Some(of)) => Target::Made(Made::Number(Arc::new(of))),
+            (_, Some(of)) => PointerTarget::Made(Made::Number(Arc::new(of))),
             (words, None) => match (described(words)?, words) {
-                (Some(of), _) => Target::Described(of),
+                (Some(of), _) => PointerTarget::Described(of),
                 (None, [word]) => {
                     let standard = standard(word.strip_prefix("std::").unwrap_or(word), self.address_size());
-                    Target::Made(Made::Number(Arc::new(standard.ok_or_else(|| unknown(name))?)))
+                    PointerTarget::Made(Made::Number(Arc::new(standard.ok_or_else(|| unknown(name))?)))
                 }
                 (None, _) => return Err(unknown(name)),
             },
         };
         for _ in 0..pointers {
-            of = Target::Made(Made::Pointer(Some(Arc::new(of))));
+            of = PointerTarget::Made(Made::Pointer(Some(Arc::new(of))));
         }
         Ok(of)
     }

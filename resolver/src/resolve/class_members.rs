@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Made, Object, Stop, Target};
+use super::arguments::{Arguments, Made, PlaceObject, PointerTarget, Stop};
 use super::path::Extent;
 use super::refusal::Refusal;
 use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step};
@@ -26,7 +26,7 @@ impl Arguments<'_, '_> {
         scope: &Scope,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Option<Object>, Refusal> {
+    ) -> Result<Option<PlaceObject>, Refusal> {
         let Some(function) = scope.frames.first().map(|frame| frame.instance) else { return Ok(None) };
         if !self.debug.is_cxx(function) {
             return Ok(None);
@@ -72,11 +72,11 @@ impl Arguments<'_, '_> {
     /// it captured as a member. If a lambda copied the object (`[*this]`), it is the address of the copy.
     pub(super) fn this(
         &self,
-        this: Object,
+        this: PlaceObject,
         scope: &Scope,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<PlaceObject, Refusal> {
         if !scope.frames.first().is_some_and(|frame| self.debug.is_cxx(frame.instance)) {
             return Ok(this);
         }
@@ -88,19 +88,19 @@ impl Arguments<'_, '_> {
         if matches!(self.describe(captured.of)?.shape, Shape::Pointer { .. }) {
             return Ok(captured);
         }
-        let made = Made::Pointer(captured.of.map(|of| Arc::new(Target::Described(of))));
-        Ok(Object { made: Some(made), is_extracted: true, ..self.address_of(captured, stop) })
+        let made = Made::Pointer(captured.of.map(|of| Arc::new(PointerTarget::Described(of))));
+        Ok(PlaceObject { made: Some(made), is_extracted: true, ..self.address_of(captured, stop) })
     }
 
     /// The object that a lambda by gcc copied (`[*this]`), in place of the variable `this` in its code, which
     /// has no location then.
     fn copied_this(
         &self,
-        object: Object,
+        object: PlaceObject,
         scope: &Scope,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<PlaceObject, Refusal> {
         Ok(self.copy_of_this(&object, scope, stop, extent)?.unwrap_or(object))
     }
 
@@ -108,11 +108,11 @@ impl Arguments<'_, '_> {
     /// has it as the member `__this`.
     fn copy_of_this(
         &self,
-        this: &Object,
+        this: &PlaceObject,
         scope: &Scope,
         stop: &Stop<'_>,
         extent: &mut Extent,
-    ) -> Result<Option<Object>, Refusal> {
+    ) -> Result<Option<PlaceObject>, Refusal> {
         if this.location.is_ok() {
             return Ok(None);
         }
@@ -138,7 +138,12 @@ impl Arguments<'_, '_> {
     }
 
     /// A static member of a class, by its declaration.
-    pub(super) fn static_member(&self, member: Die, stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
+    pub(super) fn static_member(
+        &self,
+        member: Die,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<PlaceObject, Refusal> {
         let function = stop.scope.and_then(|scope| scope.frames.first()).map_or(member, |frame| frame.instance);
         match self.debug.definition_of_member(function, member)? {
             Some(variable) => self.variable_object(variable, true, stop, extent),
@@ -148,7 +153,11 @@ impl Arguments<'_, '_> {
 
     /// The object that an object refers to if it is a reference, with the name of the type of the
     /// reference; otherwise the object itself.
-    pub(super) fn referred(&self, object: Object, stop: &Stop<'_>) -> Result<(Object, Option<Arc<str>>), Refusal> {
+    pub(super) fn referred(
+        &self,
+        object: PlaceObject,
+        stop: &Stop<'_>,
+    ) -> Result<(PlaceObject, Option<Arc<str>>), Refusal> {
         let (mut object, mut name) = (object, None);
         for _ in 0..REFERENCES {
             let Some(of) = object.of else { break };

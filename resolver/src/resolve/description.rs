@@ -11,7 +11,7 @@ use crate::types::Names;
 
 /// A format with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Described {
+pub struct FormatDescription {
     /// The format with each conversion replaced by `$` and its argument. A conversion without an
     /// argument is not replaced.
     pub description: Arc<str>,
@@ -22,7 +22,7 @@ pub struct Described {
 /// Joins a format and a list of arguments. A malformed conversion is text. An argument without a
 /// conversion is kept.
 #[must_use]
-pub fn describe(format: &[u8], list: &[u8]) -> Described {
+pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
     let texts: Vec<&[u8]> = args::split(list).collect();
     let mut conversions: Vec<Converted> = Vec::new();
     let mut description = Vec::with_capacity(format.len());
@@ -60,7 +60,7 @@ pub fn describe(format: &[u8], list: &[u8]) -> Described {
             }
         })
         .collect();
-    Described { description: text::from_bytes(&description).into(), args }
+    FormatDescription { description: text::from_bytes(&description).into(), args }
 }
 
 /// What the format says of an argument.

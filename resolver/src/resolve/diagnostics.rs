@@ -13,7 +13,7 @@ use crate::address::SectionOffset;
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     /// The image or a record is malformed: something could not be read.
     Error,
     /// Nothing is wrong, but an answer is missing.
@@ -24,7 +24,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// The section that it is about; `None` for the image as a whole.
     pub section: Option<String>,
     /// The offset in the section; `None` for the section as a whole.
@@ -220,7 +220,7 @@ impl From<&Error> for Diagnostic {
     fn from(error: &Error) -> Self {
         let section = error.section().map(str::to_owned);
         let kind = DiagnosticKind::Error(error.clone());
-        Self { severity: Severity::Error, section, offset: error.offset(), kind }
+        Self { severity: DiagnosticSeverity::Error, section, offset: error.offset(), kind }
     }
 }
 
@@ -243,7 +243,7 @@ impl Diagnostics {
 
     pub(super) fn note(&mut self, section: &str, kind: DiagnosticKind) {
         let section = Some(section.to_owned());
-        self.push(Diagnostic { severity: Severity::Note, section, offset: None, kind });
+        self.push(Diagnostic { severity: DiagnosticSeverity::Note, section, offset: None, kind });
     }
 
     fn push(&mut self, diagnostic: Diagnostic) {
@@ -261,7 +261,7 @@ impl Diagnostics {
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         if self.dropped > 0 {
             let kind = DiagnosticKind::More { count: self.dropped };
-            let severity = if self.errors > 0 { Severity::Error } else { Severity::Note };
+            let severity = if self.errors > 0 { DiagnosticSeverity::Error } else { DiagnosticSeverity::Note };
             self.kept.push(Diagnostic { severity, section: None, offset: None, kind });
         }
         self.kept

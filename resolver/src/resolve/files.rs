@@ -30,7 +30,7 @@ pub(super) struct Files<'i, 'b> {
     image: &'i Image<'b>,
     folders: DebugFolders<'b>,
     separate: OnceCell<Option<SeparateFile<'b>>>,
-    loaded: OnceCell<Loaded<'b>>,
+    loaded: OnceCell<LoadedFile<'b>>,
 }
 
 /// The file with the debug information of an image that has none.
@@ -42,7 +42,7 @@ pub(super) struct SeparateFile<'b> {
 
 /// The sections of debug information of an image.
 #[derive(Default)]
-pub(super) struct Loaded<'b> {
+pub(super) struct LoadedFile<'b> {
     /// `None` if they cannot be read.
     pub(super) sections: Option<Sections<'b>>,
     /// Those of the supplementary file.
@@ -50,7 +50,7 @@ pub(super) struct Loaded<'b> {
     pub(super) errors: Vec<Error>,
 }
 
-impl Loaded<'_> {
+impl LoadedFile<'_> {
     /// Whether there is more than call frame information.
     pub(super) fn is_described(&self) -> bool {
         self.sections.as_ref().is_some_and(|sections| !sections.is_empty())
@@ -148,16 +148,16 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// The debug information of the image, or of its separate debug file, loaded on the first call.
-    pub(super) fn loaded(&self) -> &Loaded<'b> {
+    pub(super) fn loaded(&self) -> &LoadedFile<'b> {
         self.loaded.get_or_init(|| self.load())
     }
 
     /// The debug information, if it was loaded already.
-    pub(super) fn known_loaded(&self) -> Option<&Loaded<'b>> {
+    pub(super) fn known_loaded(&self) -> Option<&LoadedFile<'b>> {
         self.loaded.get()
     }
 
-    fn load(&self) -> Loaded<'b> {
+    fn load(&self) -> LoadedFile<'b> {
         let separate = if self.image.has_section(INFO) { None } else { self.separate() };
         let (of, path) = separate.map_or((self.image, self.path), |separate| (&separate.image, separate.path));
         path.clone_into(&mut self.folders.state().of);
@@ -171,18 +171,18 @@ impl<'i, 'b> Files<'i, 'b> {
         let sections = sections.map_err(|error| errors.push(error)).ok();
         // Call frame information alone refers to no other file.
         if sections.as_ref().is_none_or(Sections::is_empty) {
-            return Loaded { sections, alternate: None, errors };
+            return LoadedFile { sections, alternate: None, errors };
         }
         let Some((name, build_id)) = of.alternate_link() else {
-            return Loaded { sections, alternate: None, errors };
+            return LoadedFile { sections, alternate: None, errors };
         };
         match self.alternate(path, name, &build_id, &mut errors) {
-            Some(alternate) => Loaded { sections, alternate: Some(alternate), errors },
+            Some(alternate) => LoadedFile { sections, alternate: Some(alternate), errors },
             // The rest refers to the missing file everywhere.
             None => {
                 let name = text::from_bytes(name);
                 self.folders.note(SUPPLEMENTARY, DebugFileProblem::SupplementaryNotFound { name });
-                Loaded { sections: None, alternate: None, errors }
+                LoadedFile { sections: None, alternate: None, errors }
             }
         }
     }

@@ -88,7 +88,7 @@ pub(super) struct RawMarker {
 
 /// The marker sections of an image, loaded.
 #[derive(Debug)]
-pub(super) struct Sections<'data> {
+pub(super) struct RecordSections<'data> {
     pub(super) declarations: Vec<Contents<'data>>,
     pub(super) sites: Vec<Contents<'data>>,
     pub(super) strings: Vec<Contents<'data>>,
@@ -98,7 +98,7 @@ pub(super) struct Sections<'data> {
     pub(super) are_separate: bool,
 }
 
-impl<'data> Sections<'data> {
+impl<'data> RecordSections<'data> {
     /// Loads the sections. A section that cannot be read is reported and left out.
     pub(super) fn load(image: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
         let mut load = |name| {
@@ -142,7 +142,7 @@ pub(super) struct Joined<'a> {
 pub(super) fn join<'a>(
     image: &Image<'_>,
     separate: Option<&Image<'_>>,
-    sections: &'a Sections<'_>,
+    sections: &'a RecordSections<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Joined<'a> {
     let separate = separate.filter(|_| sections.are_separate);

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::arguments::TypeDetail;
 use super::diagnostics::Diagnostics;
-use super::files::{Files, Loaded};
+use super::files::{Files, LoadedFile};
 use super::names::AddressNames;
 use super::request::Detail;
 use super::site_debug::SiteDebug;
@@ -27,7 +27,7 @@ impl<'f, 'i, 'b> LazyDebug<'f, 'i, 'b> {
     /// frame information alone.
     pub(super) fn info(&self) -> Option<&DebugInfo<'f>> {
         let open = || {
-            let loaded: &'f Loaded<'b> = self.files.loaded();
+            let loaded: &'f LoadedFile<'b> = self.files.loaded();
             let sections = loaded.sections.as_ref()?;
             Some(DebugInfo::with(sections, loaded.alternate.as_ref(), Some(self.files.split())))
         };

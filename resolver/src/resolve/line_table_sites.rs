@@ -16,10 +16,10 @@ use super::diagnostics::Diagnostics;
 use super::found::Found;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
-use super::lookup::Lookup;
+use super::lookup::SiteLookup;
 use super::pc::Pc;
 use super::site_debug::{MarkerLine, OfLine, SiteDebug};
-use super::{Argument, Described, DiagnosticKind, Origin};
+use super::{Argument, DiagnosticKind, FormatDescription, Origin};
 use crate::Error;
 
 /// How many units are read before their caches are dropped.
@@ -34,7 +34,7 @@ struct LineTableSearch<'m> {
     index: usize,
     marker: &'m mut RawMarker,
     file: Arc<str>,
-    described: Described,
+    described: FormatDescription,
     /// `None` if the search is over.
     line: Option<LineSearch>,
     sites: Vec<(RawSite, Found)>,
@@ -46,7 +46,7 @@ struct LineTableSearch<'m> {
 /// marker that is still without a site.
 pub(super) fn find(
     debug: &SiteDebug<'_, '_>,
-    lookup: Lookup<'_, '_, '_>,
+    lookup: SiteLookup<'_, '_, '_>,
     joined: &mut Joined<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
@@ -106,7 +106,7 @@ impl<'m> LineTableSearch<'m> {
         index: usize,
         marker: &'m mut RawMarker,
         file: Arc<str>,
-        described: Described,
+        described: FormatDescription,
         debug: &SiteDebug<'_, '_>,
     ) -> Self {
         let (line, problem, error) = match debug.search_line(&file, marker.line) {
@@ -128,7 +128,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Searches exactly the marker's line in some units.
-    fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+    fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
         let Some(line) = &mut self.line else { return };
         match debug.search_units(line, units) {
             Ok(found) => self.add(found.into_iter().map(|pc| (pc, Origin::Line)), lookup),
@@ -137,7 +137,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Searches the next line that has code, if the marker's line has none.
-    fn nearest(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+    fn nearest(&mut self, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
         let Some(line) = self.line.take().filter(LineSearch::is_empty) else { return };
         match debug.nearest_sites(&line) {
             Ok(OfLine { sites, problem }) => {
@@ -150,7 +150,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Adds sites, with what was found there.
-    fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: Lookup<'_, '_, '_>) {
+    fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: SiteLookup<'_, '_, '_>) {
         let wanted = MarkerLine { file: &self.file, line: self.marker.line, args: &self.described.args };
         // No record describes the arguments.
         let mut args = Vec::new();

@@ -22,13 +22,13 @@ use super::functions::SiteFunction;
 use super::instructions::ProbeFacts;
 use super::interner::Interner;
 use super::join::{RawMarker, RawSite};
-use super::lookup::Lookup;
+use super::lookup::SiteLookup;
 use super::pc::Pc;
 use super::shared_places::SharedPlaces;
 use super::site_debug::MarkerLine;
 use super::{
-    Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
-    Switch, SwitchProblem, kept, raw_sites, switch, words,
+    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, Site,
+    SitePlace, Switch, SwitchProblem, kept, raw_sites, switch, words,
 };
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
@@ -57,7 +57,7 @@ struct Draft {
     index: usize,
     raw: RawMarker,
     file: Arc<str>,
-    described: Described,
+    described: FormatDescription,
     /// For each site what its record says about the arguments.
     kept: Vec<KeptArguments>,
 }
@@ -83,7 +83,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     pub(super) fn build(
         mut self,
         raw: Vec<RawMarker>,
-        lookup: Lookup<'_, '_, '_>,
+        lookup: SiteLookup<'_, '_, '_>,
         sites_are_known: bool,
     ) -> Vec<Marker> {
         let mut finished = Vec::with_capacity(raw.len());
@@ -306,7 +306,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
 
 impl Draft {
     /// Finds what there is at each site, unless that is known already.
-    fn look_up(&mut self, lookup: Lookup<'_, '_, '_>) {
+    fn look_up(&mut self, lookup: SiteLookup<'_, '_, '_>) {
         if !self.raw.found.is_empty() || lookup.is_empty() {
             return;
         }

@@ -69,8 +69,10 @@ pub use crate::image::{Architecture, ImageKind};
 use crate::image::{Image, archive};
 use crate::text;
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
-pub use description::{Described, describe};
-pub use diagnostics::{DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, Severity, SurvivalUnknown};
+pub use description::{FormatDescription, describe};
+pub use diagnostics::{
+    DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, DiagnosticSeverity, SurvivalUnknown,
+};
 pub use exactness::{
     ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason,
     PatchesUnknown, Predecessor,

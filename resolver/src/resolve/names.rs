@@ -6,7 +6,7 @@ use simple_markers_record::ByteOrder;
 use crate::address::Vaddr;
 use crate::demangle::demangle;
 use crate::image::{Image, Layout};
-use crate::location::Names;
+use crate::location::LocationNames;
 use crate::location::Processor;
 
 /// The names of the addresses of an image.
@@ -22,7 +22,7 @@ impl<'i, 'data> AddressNames<'i, 'data> {
     }
 }
 
-impl Names for AddressNames<'_, '_> {
+impl LocationNames for AddressNames<'_, '_> {
     fn processor(&self) -> Processor {
         self.processor
     }

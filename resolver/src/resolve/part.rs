@@ -10,12 +10,12 @@ use super::diagnostics::Diagnostics;
 use super::files::Files;
 use super::folding::Folding;
 use super::instructions::Instructions;
-use super::join::{self, RawMarker, Sections};
+use super::join::{self, RawMarker, RecordSections};
 use super::lazy_debug::{LazyDebug, LazySiteDebug};
-use super::lookup::Lookup;
+use super::lookup::SiteLookup;
 use super::markers::MarkerBuilder;
 use super::request::{Detail, Request};
-use super::{Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
+use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, ResolvedImage, SurvivalUnknown};
 use super::{absence, functions, ghosts, line_table_sites, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
@@ -45,14 +45,14 @@ impl Part {
         let looks_up = detail != Detail::Names && !joined.markers.is_empty();
         let in_full = if looks_up { site_debug.get() } else { None };
         let instructions = if looks_up { instructions(image, &files, &debug, &code, &joined.markers) } else { None };
-        let lookup = Lookup { debug: in_full, instructions: instructions.as_ref() };
+        let lookup = SiteLookup { debug: in_full, instructions: instructions.as_ref() };
         if let Some(debug) = in_full {
             same_files::merge(&mut joined, debug);
         }
 
         let mut descriptions = Descriptions::default();
         if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
-            let lookup = Lookup { debug: Some(debug), ..lookup };
+            let lookup = SiteLookup { debug: Some(debug), ..lookup };
             line_table_sites::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
         }
         if joined.markers.iter().any(|marker| marker.is_ghost) {
@@ -97,7 +97,7 @@ impl Part {
         let Self { mut image, why_unknown } = self;
         let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none() && !marker.is_ghost);
         if let (Some(why), true) = (why_unknown, is_unknown) {
-            let (severity, section) = (Severity::Note, Some(SITES.to_owned()));
+            let (severity, section) = (DiagnosticSeverity::Note, Some(SITES.to_owned()));
             let kind = DiagnosticKind::SurvivalUnknown(why);
             image.diagnostics.push(Diagnostic { severity, section, offset: None, kind });
         }
@@ -111,8 +111,8 @@ fn recorder(image: &Image<'_>) -> Option<FileOffset> {
 }
 
 /// The marker sections of an image, with those that were moved to its separate debug file.
-fn load_sections<'b>(image: &Image<'b>, files: &Files<'_, 'b>, diagnostics: &mut Diagnostics) -> Sections<'b> {
-    let sections = Sections::load(image, diagnostics);
+fn load_sections<'b>(image: &Image<'b>, files: &Files<'_, 'b>, diagnostics: &mut Diagnostics) -> RecordSections<'b> {
+    let sections = RecordSections::load(image, diagnostics);
     // `strip` moves the sites with the debug information. `eu-strip` moves the declarations too:
     // then only a debug link shows that there may have been any.
     let is_stripped = sections.sites.is_empty() && !image.has_section(".debug_info");
@@ -141,7 +141,7 @@ fn instructions<'c, 'f, 'b>(
 /// Why a marker without a site may be in the program all the same; `None` if it is not.
 fn why_unknown(
     image: &Image<'_>,
-    sections: &Sections<'_>,
+    sections: &RecordSections<'_>,
     markers: &[RawMarker],
     diagnostics: &Diagnostics,
 ) -> Option<SurvivalUnknown> {

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{Change, DebugInfo, Described, Die, Frame};
 use crate::english;
-use crate::location::{Location, Names, PartError, Source};
+use crate::location::{Location, LocationNames, PartError, Source};
 
 /// The way from a variable to an argument.
 pub(super) struct Path {
@@ -148,7 +148,7 @@ impl Locator<'_, '_> {
 }
 
 /// The location, or why there is none; and the addresses that have one.
-fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
+fn located(described: Described, names: &dyn LocationNames) -> (Result<Location, Refusal>, Extent) {
     let everywhere = Extent::default;
     match described {
         Described::At { location, range, change } => {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write as _};
 
 use serde_json::{Value as Json, json};
 use simple_markers_events::{Field, Format, PrintError, Printer};
-use simple_markers_resolver::report::Layout;
+use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::report::list::{self, Event, NO_FUNCTION};
 use simple_markers_resolver::select::{Field as Name, Fields, Selection, Unmatched};
 use simple_markers_tracer::sys::{EventName, KernelEvents};
@@ -46,7 +46,7 @@ fn fields<'a>((group, _): &'a EventName, name: &'a str) -> Fields<'a> {
 }
 
 /// Prints the selected events: as a table, or as JSON if there is no layout.
-pub(super) fn list(console: &Console, selection: &Selection, layout: Option<Layout>) -> anyhow::Result<Status> {
+pub(super) fn list(console: &Console, selection: &Selection, layout: Option<TextLayout>) -> anyhow::Result<Status> {
     let events = KernelEvents::open().map_err(|why| without_tracefs(&why))?;
     let (chosen, status) = select(console, &events, selection)?;
     let names = events.kernel_names();

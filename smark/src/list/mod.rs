@@ -5,7 +5,7 @@ mod kernel;
 use std::io::{self, BufWriter, Write as _};
 
 use clap::{ArgAction, Args};
-use simple_markers_resolver::report::{self, Layout, Verbosity};
+use simple_markers_resolver::report::{self, TextLayout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 
 use crate::console::{Console, Status};
@@ -71,7 +71,7 @@ impl List {
         };
         if self.kernel {
             let selection = self.inputs.selection()?;
-            let layout = (!self.json).then_some(Layout { colour: console.colour, width: console.width, verbosity });
+            let layout = (!self.json).then_some(TextLayout { colour: console.colour, width: console.width, verbosity });
             let _pager = (!self.json).then(|| Pager::start(console));
             return kernel::list(console, &selection, layout);
         }
@@ -87,7 +87,7 @@ impl List {
         if self.json {
             report::json::write(&mut out, &selected.resolution, &selected.keeps(&chosen))?;
         } else {
-            let layout = Layout { colour: console.colour, width: console.width, verbosity };
+            let layout = TextLayout { colour: console.colour, width: console.width, verbosity };
             report::list::write(&mut out, &chosen, layout)?;
         }
         out.flush()?;

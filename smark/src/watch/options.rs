@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use simple_markers_resolver::export::Settings;
+use simple_markers_resolver::export::ExportSettings;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
@@ -144,7 +144,7 @@ pub(crate) struct Options {
     /// The plan file.
     pub(super) plan: Option<PathBuf>,
     /// Which sites are taken, and where their probes go.
-    pub(super) sites: Settings,
+    pub(super) sites: ExportSettings,
     /// What becomes of doubtful arguments.
     pub(super) doubtful: DoubtfulValues,
     /// What sets the probes; `None` for what the kernel offers.

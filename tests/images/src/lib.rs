@@ -17,9 +17,9 @@ use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::ImageKind;
 use simple_markers_resolver::resolve::{
-    Argument, DebugSource, DebugSourceKind, DeclaredArgument, Diagnostic, DiagnosticKind, Encoding, GivenType, Inlined,
-    Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace,
-    Survival, Unsupported, Verdict,
+    Argument, DebugSource, DebugSourceKind, DeclaredArgument, Diagnostic, DiagnosticKind, DiagnosticSeverity, Encoding,
+    GivenType, Inlined, Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage,
+    SitePlace, Survival, Unsupported, Verdict,
 };
 
 pub mod dwarf;
@@ -547,8 +547,12 @@ pub fn everything() -> Resolution {
         symbol_offset: Some(8),
         ..site(0x1048, Origin::Line)
     };
-    let diagnostic =
-        Diagnostic { severity: Severity::Note, section: None, offset: None, kind: DiagnosticKind::More { count: 3 } };
+    let diagnostic = Diagnostic {
+        severity: DiagnosticSeverity::Note,
+        section: None,
+        offset: None,
+        kind: DiagnosticKind::More { count: 3 },
+    };
     let image = |path: &str, kind, markers| ResolvedImage {
         path: path.to_owned(),
         module: "queue".into(),

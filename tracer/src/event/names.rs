@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_events::{Integer, Names, Symbol, TypeSize};
-use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, JsonObject, hexadecimal};
 
 /// The most names of each kind that are kept.
 const MOST: usize = 1 << 16;
@@ -58,14 +58,14 @@ impl Known {
         })
     }
 
-    pub(crate) fn read(json: Object<'_>) -> Result<Self, JsonError> {
-        let of_type = |json: Object<'_>| {
+    pub(crate) fn read(json: JsonObject<'_>) -> Result<Self, JsonError> {
+        let of_type = |json: JsonObject<'_>| {
             let size = json.number("size")?;
             let signed = json.some("signed").map(|_| json.get("signed", Json::as_bool)).transpose()?;
             let integer = signed.and_then(|is_signed| Integer::new(u32::try_from(size).ok()?, is_signed));
             Ok((json.text("name")?.to_owned(), TypeSize { size, integer }))
         };
-        let symbol = |json: Object<'_>| {
+        let symbol = |json: JsonObject<'_>| {
             let module = json.maybe_name("module")?.map(|module| Cow::Owned(module.to_string()));
             let name = Cow::Owned(json.text("name")?.to_owned());
             let (offset, size) = (json.get("offset", hexadecimal)?, json.get("size", hexadecimal)?);
@@ -84,7 +84,7 @@ impl Known {
 
 /// Reads a member whose members are pairs.
 fn map<K: Ord, V>(
-    json: Object<'_>,
+    json: JsonObject<'_>,
     name: &'static str,
     pair: impl Fn(&str, &Json) -> Option<(K, V)>,
 ) -> Result<BTreeMap<K, V>, JsonError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use simple_markers_events::{Choices, Field, Format, Integer, Names, Printer};
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::json::{JsonError, Object};
+use simple_markers_resolver::json::{JsonError, JsonObject};
 
 use super::argument::Reading;
 use super::input::{FieldPlace, Input};
@@ -175,9 +175,9 @@ impl KernelEvent {
     }
 
     /// The member `event`, without the names of values; `None` if it is missing.
-    pub(crate) fn read(json: Object<'_>) -> Result<Option<Arc<Self>>, JsonError> {
+    pub(crate) fn read(json: JsonObject<'_>) -> Result<Option<Arc<Self>>, JsonError> {
         let Some(value) = json.some("event") else { return Ok(None) };
-        let read = |event: Object<'_>| {
+        let read = |event: JsonObject<'_>| {
             let format = Format {
                 group: event.text("group")?.to_owned(),
                 name: event.text("name")?.to_owned(),
@@ -187,12 +187,12 @@ impl KernelEvent {
             };
             Ok(Arc::new(Self { fields: of_format(&format), format, choices: Vec::new() }))
         };
-        let event = Object::of(value).and_then(read);
+        let event = JsonObject::of(value).and_then(read);
         event.map(Some).map_err(|error: JsonError| error.at("event"))
     }
 }
 
-fn field(json: Object<'_>) -> Result<Field, JsonError> {
+fn field(json: JsonObject<'_>) -> Result<Field, JsonError> {
     Ok(Field {
         name: json.text("name")?.to_owned(),
         of: json.text("type")?.to_owned(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, JsonObject, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -79,7 +79,7 @@ impl Plan {
         if !(WITHOUT_SWITCHES..=VERSION).contains(&version) {
             return Err(FileError::Version(version));
         }
-        let json = Object::of(&json)?;
+        let json = JsonObject::of(&json)?;
         let images = json.all("images", image)?;
         let mut known = HashSet::new();
         if let Some(index) = images.iter().position(|image| !known.insert(&image.build_id)) {
@@ -104,7 +104,7 @@ fn image_json(image: &PlannedImage) -> Json {
     json
 }
 
-fn image(json: Object<'_>) -> Result<PlannedImage, JsonError> {
+fn image(json: JsonObject<'_>) -> Result<PlannedImage, JsonError> {
     let thread_local_size = json.some("thread_local_size").map(|_| json.number("thread_local_size")).transpose()?;
     let image = PlannedImage { thread_local_size, ..PlannedImage::read(json)? };
     let is_hexadecimal = |id: &String| !id.is_empty() && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
@@ -130,7 +130,7 @@ fn site_json(site: &PlannedSite) -> Json {
     json
 }
 
-fn site(json: Object<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) -> Result<PlannedSite, JsonError> {
+fn site(json: JsonObject<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) -> Result<PlannedSite, JsonError> {
     let marker = json.index("marker", markers.len())?;
     let inputs = json.items("inputs", input)?;
     if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
@@ -241,7 +241,7 @@ fn write(reading: &Reading, json: &mut Map<String, Json>) {
     json.insert(name.to_owned(), value);
 }
 
-fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, JsonError> {
+fn argument(json: JsonObject<'_>, inputs: &[Input]) -> Result<PlannedArgument, JsonError> {
     let source = match (Placeholder::read(json)?, json.some("either")) {
         (Some(placeholder), _) => Source::Unread(Unread::Filed { placeholder, words: json.maybe_name("why")? }),
         (None, None) if json.some("doubtful").is_some() => doubtful(json, inputs)?,
@@ -254,17 +254,17 @@ fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, JsonE
     Ok(PlannedArgument { text: json.name("text")?, source, names: None })
 }
 
-fn doubtful(json: Object<'_>, inputs: &[Input]) -> Result<Source, JsonError> {
+fn doubtful(json: JsonObject<'_>, inputs: &[Input]) -> Result<Source, JsonError> {
     if json.some("doubtful") != Some(&Json::Bool(true)) {
         return Err(JsonError::new(Fault::Malformed).at("doubtful"));
     }
-    let before = json.some("before").map(|before| reading(Object::of(before)?, inputs)).transpose();
+    let before = json.some("before").map(|before| reading(JsonObject::of(before)?, inputs)).transpose();
     let before = before.map_err(|error| error.at("before"))?;
     let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: json.maybe_name("why")? };
     Ok(Source::Doubtful(Box::new(DoubtfulSource { here: reading(json, inputs)?, before, why, is_taken: false })))
 }
 
-fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, JsonError> {
+fn reading(json: JsonObject<'_>, inputs: &[Input]) -> Result<Reading, JsonError> {
     let of = FieldType::read(json)?;
     if let (FieldType::Number { size, kind }, Some(_)) = (of, json.some("constant")) {
         return Ok(Reading::Constant { bits: json.get("constant", hexadecimal)?, size, kind });
@@ -287,7 +287,7 @@ fn left_out_json(left_out: &LeftOut) -> Json {
     json!({ "image": image, "marker": &**marker, "place": place, "kind": kind, "why": why.to_string() })
 }
 
-fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, JsonError> {
+fn left_out(json: JsonObject<'_>, images: usize) -> Result<LeftOut, JsonError> {
     let kind = match json.text("kind")? {
         "no site" => UnwatchedKind::NoSite,
         "other" => UnwatchedKind::Other,

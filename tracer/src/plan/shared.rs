@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::json::{Fault, JsonError, Object};
+use simple_markers_resolver::json::{Fault, JsonError, JsonObject};
 
 use super::{ImageFile, KernelEvent, Placeholder, PlannedImage, PlannedMarker, Reading};
 
@@ -59,7 +59,7 @@ impl FieldType {
         object.insert("size".to_owned(), size);
     }
 
-    pub(crate) fn read(json: Object<'_>) -> Result<Self, JsonError> {
+    pub(crate) fn read(json: JsonObject<'_>) -> Result<Self, JsonError> {
         let word = json.text("kind")?;
         if word == TEXT {
             return Ok(Self::Text);
@@ -78,7 +78,7 @@ impl FieldType {
 
 impl Placeholder {
     /// The member `unread`; `None` if it is missing.
-    pub(crate) fn read(json: Object<'_>) -> Result<Option<Self>, JsonError> {
+    pub(crate) fn read(json: JsonObject<'_>) -> Result<Option<Self>, JsonError> {
         let word = |value: &Json| value.as_str()?.parse().ok();
         json.some("unread").map(|_| json.get("unread", word)).transpose()
     }
@@ -90,7 +90,7 @@ impl PlannedImage {
     }
 
     /// The image without the size of its thread-local storage.
-    pub(crate) fn read(json: Object<'_>) -> Result<Self, JsonError> {
+    pub(crate) fn read(json: JsonObject<'_>) -> Result<Self, JsonError> {
         Ok(Self {
             path: json.text("path")?.to_owned(),
             file: ImageFile::default(),
@@ -113,7 +113,7 @@ impl PlannedMarker {
         json
     }
 
-    pub(crate) fn read(json: Object<'_>, images: usize) -> Result<Self, JsonError> {
+    pub(crate) fn read(json: JsonObject<'_>, images: usize) -> Result<Self, JsonError> {
         Ok(Self {
             image: json.index("image", images)?,
             name: json.name("name")?,

@@ -27,7 +27,7 @@ use crate::thread_local::ThreadLocals;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which sites are watched besides exact ones, and where the probes go.
-    pub export: export::Settings,
+    pub export: export::ExportSettings,
     /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`].
     pub text: u16,
     /// The offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is not known.
@@ -36,14 +36,14 @@ pub struct Settings {
     pub is_sleepable: bool,
     /// Whether programs with a recorder record their probes themselves.
     pub is_recorded: bool,
-    /// What becomes of doubtful arguments. [`export::Settings::doubtful`] is not used.
+    /// What becomes of doubtful arguments. [`export::ExportSettings::doubtful`] is not used.
     pub doubtful: DoubtfulValues,
 }
 
 impl Default for Settings {
     /// Exact sites, texts of 256 bytes, and no thread-local variables, for programs that may sleep.
     fn default() -> Self {
-        let export = export::Settings::default();
+        let export = export::ExportSettings::default();
         let doubtful = DoubtfulValues::default();
         Self { export, text: 256, thread_pointer: None, is_sleepable: true, is_recorded: false, doubtful }
     }
@@ -65,7 +65,7 @@ impl Plan {
         settings: &Settings,
     ) -> Result<(), ExportError> {
         // Doubtful arguments are read below.
-        let chosen = export::Settings { doubtful: false, ..settings.export.clone() };
+        let chosen = export::ExportSettings { doubtful: false, ..settings.export.clone() };
         let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));

@@ -5,7 +5,7 @@
 //! `cmp i, #n; b.hi default`.
 
 use super::decode::{self, signed};
-use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
+use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, TableStep};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {
@@ -113,25 +113,25 @@ impl Aarch64Tables<'_> {
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut NumberWalk, index: usize, after: usize) -> Step {
-        let Some((_, word)) = self.word(index) else { return Step::GiveUp };
+    fn step(&self, walk: &mut NumberWalk, index: usize, after: usize) -> TableStep {
+        let Some((_, word)) = self.word(index) else { return TableStep::GiveUp };
         // b.cond
         if word & 0xff00_0010 == 0x5400_0000 {
             walk.pass_branch(word, self.search.is_taken(index, after));
-            return Step::Continue;
+            return TableStep::Continue;
         }
         if let (Some(beyond), Some(last)) = (walk.beyond, walk.compared(word)) {
-            return last.checked_add(beyond).map_or(Step::GiveUp, Step::Found);
+            return last.checked_add(beyond).map_or(TableStep::GiveUp, TableStep::Found);
         }
         if self.search.is_call(index) {
-            return Step::GiveUp;
+            return TableStep::GiveUp;
         }
         if sets_flags(word) {
             walk.beyond = None;
         }
         match self.search.may_write(index, 1u64.wrapping_shl(walk.holder)) {
             true => walk.follow(word),
-            false => Step::Continue,
+            false => TableStep::Continue,
         }
     }
 }
@@ -155,7 +155,7 @@ impl NumberWalk {
     }
 
     /// Continues with the source of an instruction that copies into the register with the index.
-    fn follow(&mut self, word: u32) -> Step {
+    fn follow(&mut self, word: u32) -> TableStep {
         match word {
             // mov
             _ if word & 0x7fe0_ffe0 == 0x2a00_03e0 => self.holder = word >> 16 & 31,
@@ -170,11 +170,11 @@ impl NumberWalk {
             // ldrb
             _ if word & 0x3b00_0000 == 0x3900_0000 && word >> 30 == 0 && word >> 22 & 3 == 1 => {
                 self.limit = 256;
-                return Step::GiveUp;
+                return TableStep::GiveUp;
             }
-            _ => return Step::GiveUp,
+            _ => return TableStep::GiveUp,
         }
-        Step::Continue
+        TableStep::Continue
     }
 }
 

@@ -5,7 +5,7 @@
 //! code the entries are addresses. A check comes first: `li %n, n; bltu %n, i, default`.
 
 use super::decode::{AUIPC, BRANCH, InstructionWord, JALR, LOAD, LUI, OP_IMM, OP_IMM_32, ZERO};
-use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
+use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, TableStep};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {
@@ -145,13 +145,13 @@ impl Riscv64Tables<'_> {
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut RegisterWalk, index: usize, after: usize) -> Step {
-        let Some((_, word)) = self.word(index) else { return Step::GiveUp };
+    fn step(&self, walk: &mut RegisterWalk, index: usize, after: usize) -> TableStep {
+        let Some((_, word)) = self.word(index) else { return TableStep::GiveUp };
         if word.opcode() == BRANCH {
             walk.holder.pass_branch(word, self.search.is_taken(index, after));
         }
         if self.search.is_call(index) {
-            return Step::GiveUp;
+            return TableStep::GiveUp;
         }
         let is_written = |register: u32| self.search.may_write(index, 1 << register);
         if let Some(compared) = &mut walk.holder.compared {
@@ -170,14 +170,14 @@ impl Riscv64Tables<'_> {
         if is_written(walk.holder.register) {
             match copied(word) {
                 Some(from) => walk.holder.register = from,
-                None => return Step::GiveUp,
+                None => return TableStep::GiveUp,
             }
         }
         match &walk.holder.compared {
             Some(BoundCheck { register, with: Ok(number), beyond }) if *register == walk.holder.register => {
-                number.checked_add(*beyond).map_or(Step::GiveUp, Step::Found)
+                number.checked_add(*beyond).map_or(TableStep::GiveUp, TableStep::Found)
             }
-            _ => Step::Continue,
+            _ => TableStep::Continue,
         }
     }
 }

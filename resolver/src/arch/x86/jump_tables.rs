@@ -11,7 +11,7 @@
 use iced_x86::{ConditionCode, Instruction as Iced, Mnemonic, OpKind, Register};
 
 use super::decode::{bit, decode};
-use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
+use crate::code::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, TableStep};
 
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {
@@ -195,15 +195,15 @@ impl X86Tables<'_> {
     }
 
     /// Goes back over an instruction.
-    fn step(&self, walk: &mut PlaceWalk, index: usize, after: usize) -> Step {
-        let Some(it) = &self.decode(index) else { return Step::GiveUp };
+    fn step(&self, walk: &mut PlaceWalk, index: usize, after: usize) -> TableStep {
+        let Some(it) = &self.decode(index) else { return TableStep::GiveUp };
         if it.is_jcc_short_or_near() {
             walk.pass_branch(it, self.search.is_taken(index, after));
-            return Step::Continue;
+            return TableStep::Continue;
         }
         if let Some(last) = walk.compared(it) {
             if let Some(beyond) = walk.beyond {
-                return last.checked_add(beyond).map_or(Step::GiveUp, Step::Found);
+                return last.checked_add(beyond).map_or(TableStep::GiveUp, TableStep::Found);
             }
         }
         if it.rflags_modified() != 0 {
@@ -211,14 +211,14 @@ impl X86Tables<'_> {
         }
         match walk.holder {
             IndexPlace::Register(register) if self.search.may_write(index, bit(register)) => walk.follow(it),
-            IndexPlace::Register(_) => Step::Continue,
+            IndexPlace::Register(_) => TableStep::Continue,
             // A store to the variable; a call, whose callee may store through a pointer to it;
             // another base.
             IndexPlace::Memory { base, .. } => {
                 let is_written = it.op0_kind() == OpKind::Memory && walk.is_held_by(it, 0)
                     || self.search.is_call(index)
                     || self.search.may_write(index, bit(base));
-                if is_written { Step::GiveUp } else { Step::Continue }
+                if is_written { TableStep::GiveUp } else { TableStep::Continue }
             }
         }
     }
@@ -261,11 +261,11 @@ impl PlaceWalk {
     }
 
     /// Continues with the source of an instruction that copies into the register with the index.
-    fn follow(&mut self, it: &Iced) -> Step {
+    fn follow(&mut self, it: &Iced) -> TableStep {
         match (it.mnemonic(), it.op1_kind()) {
             (Mnemonic::And, _) if it.op0_kind() == OpKind::Register => {
                 let entries = it.try_immediate(1).ok().and_then(|mask| mask.checked_add(1));
-                return entries.map_or(Step::GiveUp, Step::Found);
+                return entries.map_or(TableStep::GiveUp, TableStep::Found);
             }
             (Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsxd | Mnemonic::Movsx, from) => {
                 let size = if from == OpKind::Memory { it.memory_size().size() } else { it.op1_register().size() };
@@ -277,12 +277,12 @@ impl PlaceWalk {
                     OpKind::Memory if it.memory_index() == Register::None => {
                         IndexPlace::Memory { base: it.memory_base(), displacement: it.memory_displacement64() }
                     }
-                    _ => return Step::GiveUp,
+                    _ => return TableStep::GiveUp,
                 };
             }
             (Mnemonic::Cdqe, _) => {}
-            _ => return Step::GiveUp,
+            _ => return TableStep::GiveUp,
         }
-        Step::Continue
+        TableStep::Continue
     }
 }

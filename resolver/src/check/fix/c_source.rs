@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::change::{Edits, Refusal, Replacement};
+use super::change::{Edits, FixRefusal, Replacement};
 use super::tokens::{ArgumentTokens, LineCounter, MacroCall, MarkerTokens};
 use crate::text;
 
@@ -64,7 +64,7 @@ pub(super) fn replacements(
     call: &MacroCall,
     tokens: &MarkerTokens,
     edits: &Edits,
-) -> Result<Vec<Replacement>, Refusal> {
+) -> Result<Vec<Replacement>, FixRefusal> {
     let (is_kept, is_anchored) = MACROS
         .iter()
         .find(|(name, _, _)| *name == call.name)
@@ -76,10 +76,10 @@ pub(super) fn replacements(
     if keep && !is_kept {
         let count = tokens.arguments.len();
         if count > MOST_KEPT {
-            return Err(Refusal::TooMany { count });
+            return Err(FixRefusal::TooMany { count });
         }
         if let Some(argument) = tokens.arguments.iter().find(|argument| !argument.is_place) {
-            return Err(Refusal::WouldEvaluate { argument: argument.text.as_str().into() });
+            return Err(FixRefusal::WouldEvaluate { argument: argument.text.as_str().into() });
         }
     }
     // The first of those that do the same is the one to write.

@@ -132,7 +132,7 @@ pub fn apply(source: &[u8], replacements: &[Replacement]) -> Vec<u8> {
 /// Why a marker is not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum FixRefusal {
     /// The file extension belongs to neither Rust nor C.
     UnknownLanguage,
     /// A Rust file that is not UTF-8.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{Edits, Refusal, SourceLanguage};
+use super::change::{Edits, FixRefusal, SourceLanguage};
 use super::keepable::{is_text, keepable};
 use crate::check::{CanKeep, Finding, Problem};
 use crate::image::{Architecture, ImageKind};
@@ -15,11 +15,11 @@ pub struct Remedy {
     /// The edits that are possible.
     pub edits: Edits,
     /// The reasons why other edits are not possible, without repetitions.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<FixRefusal>,
     /// Whether the marker is in async code of Rust at all live sites: its variables have no place there.
     pub is_async: bool,
     /// Why it cannot become a probe; `None` if it can.
-    pub no_probe: Option<Refusal>,
+    pub no_probe: Option<FixRefusal>,
 }
 
 /// The edits that the findings of a report need, by image and marker as in [`Finding::index`].
@@ -62,7 +62,7 @@ pub fn wanted<'f>(
 
 /// The edits that one finding needs; `None` if no edit of the marker helps.
 #[must_use]
-pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Edits, Refusal>> {
+pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Edits, FixRefusal>> {
     let (edits, refused) = of_finding(resolution, finding)?;
     Some(refused.map_or(Ok(edits), Err))
 }
@@ -70,7 +70,7 @@ pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Ed
 /// Whether `keep` helps the argument of a finding.
 pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> CanKeep {
     match of_argument(resolution, finding) {
-        Some((_, Some(Refusal::CannotKeep { argument, type_name }))) => {
+        Some((_, Some(FixRefusal::CannotKeep { argument, type_name }))) => {
             let is_text = SourceLanguage::of(&finding.file) == Some(SourceLanguage::Rust)
                 && Some(&argument) == finding.argument.as_ref()
                 && type_name.is_some_and(|name| is_text(&name));
@@ -91,18 +91,18 @@ fn is_in_async(marker: &Marker) -> bool {
 }
 
 /// Why a marker of an image cannot become a probe that a tool arms.
-fn no_probe(image: &ResolvedImage, marker: &Marker) -> Option<Refusal> {
+fn no_probe(image: &ResolvedImage, marker: &Marker) -> Option<FixRefusal> {
     if SourceLanguage::of(&marker.file) != Some(SourceLanguage::Rust) {
-        return Some(Refusal::ProbeLanguage);
+        return Some(FixRefusal::ProbeLanguage);
     }
     match (image.kind, image.arch) {
-        (ImageKind::Kernel | ImageKind::Module, _) => Some(Refusal::ProbeInKernel),
+        (ImageKind::Kernel | ImageKind::Module, _) => Some(FixRefusal::ProbeInKernel),
         (_, Architecture::X86_64 | Architecture::Aarch64 | Architecture::Riscv64) => None,
-        (_, arch) => Some(Refusal::ProbeTarget { arch: arch.as_str() }),
+        (_, arch) => Some(FixRefusal::ProbeTarget { arch: arch.as_str() }),
     }
 }
 
-fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
+fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<FixRefusal>)> {
     let anchor = || Some((Edits { anchor: true, ..Edits::default() }, None));
     let marker = marker(resolution, finding)?;
     match (finding.code, finding.argument.as_deref()) {
@@ -119,7 +119,7 @@ fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Opti
 }
 
 /// The edits that keep the argument of a finding; `None` if `keep` does not help.
-fn of_argument(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
+fn of_argument(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<FixRefusal>)> {
     let marker = marker(resolution, finding)?;
     match (finding.code, finding.argument.as_deref()) {
         (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => keep(marker, text),
@@ -156,9 +156,9 @@ fn sites(marker: &Marker) -> impl Iterator<Item = &Site> {
 }
 
 /// The edits that keep every argument with this text.
-fn keep(marker: &Marker, text: &str) -> Option<(Edits, Option<Refusal>)> {
+fn keep(marker: &Marker, text: &str) -> Option<(Edits, Option<FixRefusal>)> {
     let Some(language) = SourceLanguage::of(&marker.file) else {
-        return Some((Edits::default(), Some(Refusal::UnknownLanguage)));
+        return Some((Edits::default(), Some(FixRefusal::UnknownLanguage)));
     };
     let at = |index: usize| sites(marker).filter_map(move |site| site.args.get(index));
     // One copy of the code may know the type if another does not.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::change::{Keep, Refusal, SourceLanguage};
+use super::change::{FixRefusal, Keep, SourceLanguage};
 use crate::resolve::{Argument, DeclaredArgument};
 
 /// How an argument is kept.
@@ -17,7 +17,7 @@ pub(super) fn keepable(
     language: SourceLanguage,
     declared: &DeclaredArgument,
     argument: Option<&Argument>,
-) -> Result<Keep, Refusal> {
+) -> Result<Keep, FixRefusal> {
     let type_name = argument.and_then(|argument| argument.type_name.clone());
     let letter = letter(declared);
     let is_address = declared.text.starts_with('&');
@@ -25,7 +25,7 @@ pub(super) fn keepable(
         SourceLanguage::Rust => of_rust(letter, is_address, type_name.as_deref()),
         SourceLanguage::C => of_c(type_name.as_deref()),
     };
-    kept.ok_or_else(|| Refusal::CannotKeep { argument: Arc::clone(&declared.text), type_name })
+    kept.ok_or_else(|| FixRefusal::CannotKeep { argument: Arc::clone(&declared.text), type_name })
 }
 
 /// How an argument of a marker in Rust is kept that has this type, such as a compiler's message names it.
@@ -33,9 +33,11 @@ pub(super) fn keepable(
 /// # Errors
 ///
 /// A register cannot hold it.
-pub fn keep_of_type(declared: &DeclaredArgument, type_name: &str) -> Result<Keep, Refusal> {
-    of_rust(letter(declared), declared.text.starts_with('&'), Some(type_name))
-        .ok_or_else(|| Refusal::CannotKeep { argument: Arc::clone(&declared.text), type_name: Some(type_name.into()) })
+pub fn keep_of_type(declared: &DeclaredArgument, type_name: &str) -> Result<Keep, FixRefusal> {
+    of_rust(letter(declared), declared.text.starts_with('&'), Some(type_name)).ok_or_else(|| FixRefusal::CannotKeep {
+        argument: Arc::clone(&declared.text),
+        type_name: Some(type_name.into()),
+    })
 }
 
 /// The last letter of the conversion of an argument.

@@ -5,7 +5,7 @@
 //! `rust_imports` has what a probe in place of a marker needs outside of its invocation.
 //! `keepable` says whether an argument can be kept, `edits` says which edits a report needs, and
 //! `unified` prints a change as a diff. This module opens no file. Uncertain cases are refused with
-//! a [`Refusal`]: a marker that is not where the program says, or that another macro writes.
+//! a [`FixRefusal`]: a marker that is not where the program says, or that another macro writes.
 
 mod c_source;
 mod change;
@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::resolve::Marker;
-pub use change::{Correction, Edits, Keep, Refusal, Replacement, SourceLanguage, apply};
+pub use change::{Correction, Edits, FixRefusal, Keep, Replacement, SourceLanguage, apply};
 pub use edits::{Remedy, edits_for, wanted};
 pub(super) use edits::{can_keep, is_async};
 pub use keepable::keep_of_type;
@@ -31,14 +31,14 @@ use tokens::{MacroCall, MarkerTokens};
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     bytes: Arc<[u8]>,
-    language: Result<SourceLanguage, Refusal>,
+    language: Result<SourceLanguage, FixRefusal>,
     calls: Vec<MacroCall>,
     imports: Imports,
 }
 
 /// A source file that is available.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct FixInput {
     /// The file.
     pub file: Arc<SourceFile>,
     /// Whether it was changed after the image was built.
@@ -47,7 +47,7 @@ pub struct Source {
 
 /// Finds the source file of a marker, given as in [`Finding::index`](super::Finding::index); `None`
 /// if it is not available.
-pub type FindSource<'f> = dyn FnMut((usize, usize)) -> Option<Source> + 'f;
+pub type FindSource<'f> = dyn FnMut((usize, usize)) -> Option<FixInput> + 'f;
 
 impl SourceFile {
     /// Parses a source file. The extension of `path` decides the language.
@@ -55,7 +55,7 @@ impl SourceFile {
     pub fn read(path: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes: Arc<[u8]> = bytes.into();
         let read = match SourceLanguage::of(path) {
-            None => Err(Refusal::UnknownLanguage),
+            None => Err(FixRefusal::UnknownLanguage),
             Some(SourceLanguage::Rust) => rust_source::calls(&bytes).map(|read| (SourceLanguage::Rust, read)),
             Some(SourceLanguage::C) => Ok((SourceLanguage::C, (c_source::calls(&bytes), Imports::default()))),
         };
@@ -76,12 +76,12 @@ impl SourceFile {
     /// # Errors
     ///
     /// The marker cannot be identified, or the edits are not possible.
-    pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, Refusal> {
+    pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, FixRefusal> {
         let language = self.language.clone()?;
         let (call, tokens) = self.find(language, marker)?;
         if edits.probe {
             if language != SourceLanguage::Rust {
-                return Err(Refusal::ProbeLanguage);
+                return Err(FixRefusal::ProbeLanguage);
             }
             let letters: Vec<Option<char>> = marker.args.iter().map(keepable::letter).collect();
             let mut replacements = vec![self.imports.renamed(call)];
@@ -92,14 +92,14 @@ impl SourceFile {
         let is_by_attribute = language == SourceLanguage::Rust && marker.is_ghost && !is_ghost;
         // The attribute leaves a marker alone that keeps an argument or is anchored.
         if is_by_attribute && edits.plain && edits.keep.is_empty() && !edits.anchor {
-            return Err(Refusal::ByAttribute);
+            return Err(FixRefusal::ByAttribute);
         }
         let replacements = match language {
             SourceLanguage::Rust => rust_source::replacements(tokens, edits),
             SourceLanguage::C => c_source::replacements(call, tokens, edits)?,
         };
         if replacements.is_empty() {
-            return Err(Refusal::Nothing);
+            return Err(FixRefusal::Nothing);
         }
         Ok(Correction { invocation: call.range.clone(), replacements })
     }
@@ -118,7 +118,7 @@ impl SourceFile {
     /// # Errors
     ///
     /// The marker cannot be identified.
-    pub fn invocation(&self, marker: &Marker) -> Result<Range<usize>, Refusal> {
+    pub fn invocation(&self, marker: &Marker) -> Result<Range<usize>, FixRefusal> {
         Ok(self.find(self.language.clone()?, marker)?.0.range.clone())
     }
 
@@ -129,7 +129,7 @@ impl SourceFile {
         tokens.arguments.get(index).map(|argument| argument.range.clone())
     }
 
-    fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&MacroCall, &MarkerTokens), Refusal> {
+    fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&MacroCall, &MarkerTokens), FixRefusal> {
         let is_there = |call: &&MacroCall| match (language, marker.column) {
             (SourceLanguage::Rust, Some(column)) => {
                 (call.lines.0, call.column) == (marker.line, column) || call.outermost == (marker.line, column)
@@ -153,16 +153,16 @@ impl SourceFile {
         match same.as_slice() {
             [(call, tokens)] => match &call.definition {
                 None => Ok((*call, *tokens)),
-                Some(name) => Err(Refusal::InMacro { name: Arc::clone(name) }),
+                Some(name) => Err(FixRefusal::InMacro { name: Arc::clone(name) }),
             },
             [] => Err(self.why_not(&here, marker)),
-            _ => Err(Refusal::Ambiguous),
+            _ => Err(FixRefusal::Ambiguous),
         }
     }
 
     /// Why no macro call at the marker's place is the marker.
-    fn why_not(&self, here: &[&MacroCall], marker: &Marker) -> Refusal {
-        let in_macro = |name: &str| Refusal::InMacro { name: name.into() };
+    fn why_not(&self, here: &[&MacroCall], marker: &Marker) -> FixRefusal {
+        let in_macro = |name: &str| FixRefusal::InMacro { name: name.into() };
         let forwards = |call: &&&MacroCall| call.marker.as_ref().is_some_and(|tokens| tokens.is(marker));
         if let Some(call) = here.iter().find(forwards) {
             return in_macro(&call.name);
@@ -171,11 +171,11 @@ impl SourceFile {
             call.definition.is_some() && call.marker.as_ref().is_some_and(|tokens| tokens.name == *marker.name)
         };
         if let Some(name) = self.calls.iter().find(defined).and_then(|call| call.definition.clone()) {
-            return Refusal::InMacro { name };
+            return FixRefusal::InMacro { name };
         }
         match here.iter().find(|call| !call.is_marker && marker.column.is_some()) {
             Some(call) => in_macro(&call.name),
-            None => Refusal::Changed,
+            None => FixRefusal::Changed,
         }
     }
 }

@@ -10,15 +10,15 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use simple_markers_record::buffer::MAX_WORDS;
 use simple_markers_record::placeholders;
 
-use super::change::{Edits, Keep, Refusal, Replacement};
+use super::change::{Edits, FixRefusal, Keep, Replacement};
 use super::rust_imports::Imports;
 use super::rust_tokens::{MARKER, is_ident, is_path_separator, is_punct, unraw};
 use super::tokens::{ArgumentTokens, MacroCall, MarkerTokens, OptionTokens};
 
 /// All macro calls in a file, and its imports.
-pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<MacroCall>, Imports), Refusal> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)?;
-    let tokens: TokenStream = text.parse().map_err(|_| Refusal::NotTokens)?;
+pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<MacroCall>, Imports), FixRefusal> {
+    let text = std::str::from_utf8(bytes).map_err(|_| FixRefusal::NotUtf8)?;
+    let tokens: TokenStream = text.parse().map_err(|_| FixRefusal::NotTokens)?;
     let imports = Imports::read(&tokens, bytes.len());
     let mut reader = MarkerReader { text, calls: Vec::new(), names: HashSet::from([MARKER.to_owned()]) };
     reader.tokens(tokens, None, None);
@@ -355,13 +355,13 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
 /// # Errors
 ///
 /// A probe does not take an argument, or not so many.
-pub(super) fn probe(tokens: &MarkerTokens, letters: &[Option<char>]) -> Result<Vec<Replacement>, Refusal> {
+pub(super) fn probe(tokens: &MarkerTokens, letters: &[Option<char>]) -> Result<Vec<Replacement>, FixRefusal> {
     if let Some(argument) = tokens.arguments.iter().find(|argument| argument.has_width) {
-        return Err(Refusal::ProbeWidth { argument: argument.text.as_str().into() });
+        return Err(FixRefusal::ProbeWidth { argument: argument.text.as_str().into() });
     }
     let count = letters.iter().map(|letter| if *letter == Some('s') { 2 } else { 1 }).sum();
     if count > MAX_WORDS as usize {
-        return Err(Refusal::ProbeTooMany { count });
+        return Err(FixRefusal::ProbeTooMany { count });
     }
     let words = tokens.arguments.iter().filter_map(|argument| argument.keep.clone());
     let options = tokens.options.as_ref().map(|options| options.whole.clone());

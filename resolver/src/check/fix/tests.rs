@@ -35,17 +35,17 @@ fn anchored(indexes: &[usize]) -> Edits {
 }
 
 /// The corrected text of the whole file.
-fn corrected(path: &str, text: &str, marker: &Marker, edits: &Edits) -> Result<String, Refusal> {
+fn corrected(path: &str, text: &str, marker: &Marker, edits: &Edits) -> Result<String, FixRefusal> {
     let source = SourceFile::read(path, text.as_bytes());
     let correction = source.correct(marker, edits)?;
     Ok(String::from_utf8(apply(source.bytes(), &correction.replacements)).unwrap())
 }
 
-fn rust(text: &str, marker: &Marker, edits: &Edits) -> Result<String, Refusal> {
+fn rust(text: &str, marker: &Marker, edits: &Edits) -> Result<String, FixRefusal> {
     corrected("queue.rs", text, marker, edits)
 }
 
-fn c(text: &str, marker: &Marker, edits: &Edits) -> Result<String, Refusal> {
+fn c(text: &str, marker: &Marker, edits: &Edits) -> Result<String, FixRefusal> {
     corrected("queue.c", text, marker, edits)
 }
 
@@ -56,7 +56,7 @@ fn one_line() {
     let text =
         format!("fn f() {{\n    simple_mark!(device:seek, \"{SEEK}\", self.index, distance, request.tag);\n}}\n");
     let marker = recorded("device:seek", 2, Some(5), SEEK, &["self.index", "distance", "request.tag"]);
-    let line = |text: Result<String, Refusal>| text.unwrap().lines().nth(1).unwrap().trim().to_owned();
+    let line = |text: Result<String, FixRefusal>| text.unwrap().lines().nth(1).unwrap().trim().to_owned();
     assert_eq!(
         line(rust(&text, &marker, &anchored(&[0, 1, 2]))),
         format!(
@@ -76,7 +76,7 @@ fn one_line() {
 fn what_is_there_already_stays() {
     let marker = |args: &[&str]| recorded("a:b", 1, Some(1), "%d %d", args);
     let text = "simple_mark!(a:b, \"%d %d\", keep x: i16 = y.z(), w, options( keep /* all */ , ));";
-    assert_eq!(rust(text, &marker(&["x", "w"]), &keep(&[0, 1])), Err(Refusal::Nothing));
+    assert_eq!(rust(text, &marker(&["x", "w"]), &keep(&[0, 1])), Err(FixRefusal::Nothing));
     assert_eq!(
         rust(text, &marker(&["x", "w"]), &anchored(&[1])).unwrap(),
         "simple_mark!(a:b, \"%d %d\", keep x: i16 = y.z(), w, options( keep, anchor /* all */ , ));"
@@ -138,12 +138,12 @@ fn a_marker_is_found_by_its_column_and_its_record() {
     assert!(first.contains("#, keep x)); {") && first.contains("\", x) }"), "{first}");
     let second = rust(text, &marker(column), &keep(&[0])).unwrap();
     assert!(second.contains("#, x)); {") && second.contains("\", keep x) }"), "{second}");
-    assert_eq!(rust(text, &marker(None), &keep(&[0])), Err(Refusal::Ambiguous));
-    assert_eq!(rust(text, &marker(Some(1)), &keep(&[0])), Err(Refusal::Changed));
+    assert_eq!(rust(text, &marker(None), &keep(&[0])), Err(FixRefusal::Ambiguous));
+    assert_eq!(rust(text, &marker(Some(1)), &keep(&[0])), Err(FixRefusal::Changed));
     let changed = recorded("a:b", 1, column, "%d \"(", &["y"]);
-    assert_eq!(rust(text, &changed, &keep(&[0])), Err(Refusal::Changed));
+    assert_eq!(rust(text, &changed, &keep(&[0])), Err(FixRefusal::Changed));
     let changed = recorded("a:b", 1, column, "%u", &["x"]);
-    assert_eq!(rust(text, &changed, &keep(&[0])), Err(Refusal::Changed));
+    assert_eq!(rust(text, &changed, &keep(&[0])), Err(FixRefusal::Changed));
 }
 
 #[test]
@@ -195,21 +195,21 @@ fn f(x: i32) {
     forwards!(a:c, \"%d\", x);
 }
 ";
-    let in_macro = |name: &str| Err(Refusal::InMacro { name: name.into() });
+    let in_macro = |name: &str| Err(FixRefusal::InMacro { name: name.into() });
     assert_eq!(rust(text, &recorded("a:b", 5, Some(5), "%d", &["x"]), &keep(&[0])), in_macro("traced"));
     assert_eq!(rust(text, &recorded("a:b", 2, Some(20), "%d", &["$x"]), &keep(&[0])), in_macro("traced"));
     assert_eq!(rust(text, &recorded("a:c", 6, Some(5), "%d", &["x"]), &keep(&[0])), in_macro("forwards"));
-    assert_eq!(rust(text, &recorded("a:c", 4, Some(5), "%d", &["x"]), &keep(&[0])), Err(Refusal::Changed));
+    assert_eq!(rust(text, &recorded("a:c", 4, Some(5), "%d", &["x"]), &keep(&[0])), Err(FixRefusal::Changed));
 }
 
 #[test]
 fn what_is_no_source_is_refused() {
     let marker = recorded("a:b", 1, Some(1), "%d", &["x"]);
     let of = |path: &str, bytes: &[u8]| SourceFile::read(path, bytes).correct(&marker, &keep(&[0]));
-    assert_eq!(of("a.rs", b"simple_mark!(a:b, \"%d\", x); // \xff"), Err(Refusal::NotUtf8));
-    assert_eq!(of("a.rs", b"simple_mark!(a:b, \"%d\", x"), Err(Refusal::NotTokens));
-    assert_eq!(of("a.zig", b"simple_mark!(a:b, \"%d\", x)"), Err(Refusal::UnknownLanguage));
-    assert_eq!(of("a", b""), Err(Refusal::UnknownLanguage));
+    assert_eq!(of("a.rs", b"simple_mark!(a:b, \"%d\", x); // \xff"), Err(FixRefusal::NotUtf8));
+    assert_eq!(of("a.rs", b"simple_mark!(a:b, \"%d\", x"), Err(FixRefusal::NotTokens));
+    assert_eq!(of("a.zig", b"simple_mark!(a:b, \"%d\", x)"), Err(FixRefusal::UnknownLanguage));
+    assert_eq!(of("a", b""), Err(FixRefusal::UnknownLanguage));
     // C files may have any encoding.
     let correction = of("a.c", b"simple_mark(a:b, \"%d\", x); // \xff").unwrap();
     assert_eq!(
@@ -222,21 +222,21 @@ fn what_is_no_source_is_refused() {
 fn macros_of_c() {
     let marker = |args: &[&str]| recorded("a:b", 1, None, "%d", args);
     let of = |name: &str, edits: &Edits| c(&format!("{name}(a:b, \"%d\", x->y [ 1 ]);"), &marker(&["x->y[1]"]), edits);
-    let name = |text: Result<String, Refusal>| text.map(|text| text.split('(').next().unwrap().to_owned());
+    let name = |text: Result<String, FixRefusal>| text.map(|text| text.split('(').next().unwrap().to_owned());
     assert_eq!(name(of("simple_mark", &keep(&[0]))).unwrap(), "simple_mark_keep");
     assert_eq!(name(of("trace_simple", &keep(&[0]))).unwrap(), "simple_mark_keep");
     assert_eq!(name(of("trace_simple", &anchored(&[]))).unwrap(), "simple_mark_anchor");
     assert_eq!(name(of("simple_mark", &anchored(&[0]))).unwrap(), "simple_mark_keep_anchor");
     assert_eq!(name(of("simple_mark_anchor", &keep(&[0]))).unwrap(), "simple_mark_keep_anchor");
     assert_eq!(name(of("simple_mark_keep", &anchored(&[0]))).unwrap(), "simple_mark_keep_anchor");
-    assert_eq!(name(of("simple_mark_keep", &keep(&[0]))), Err(Refusal::Nothing));
-    assert_eq!(name(of("simple_mark_keep_anchor", &anchored(&[0]))), Err(Refusal::Nothing));
+    assert_eq!(name(of("simple_mark_keep", &keep(&[0]))), Err(FixRefusal::Nothing));
+    assert_eq!(name(of("simple_mark_keep_anchor", &anchored(&[0]))), Err(FixRefusal::Nothing));
     let nine = "simple_mark(a:b, \"%d\", x, x, x, x, x, x, x, x, x);";
-    assert_eq!(c(nine, &marker(&["x"; 9]), &keep(&[0])), Err(Refusal::TooMany { count: 9 }));
+    assert_eq!(c(nine, &marker(&["x"; 9]), &keep(&[0])), Err(FixRefusal::TooMany { count: 9 }));
     for argument in ["f(x)", "x++", "x = 1", "x += 1", "--x", "table[f(1)]", "(*f)(x)"] {
         let text = format!("simple_mark(a:b, \"%d\", {argument});");
         let refused = c(&text, &marker(&[argument]), &keep(&[0]));
-        assert!(matches!(refused, Err(Refusal::WouldEvaluate { .. })), "{argument}: {refused:?}");
+        assert!(matches!(refused, Err(FixRefusal::WouldEvaluate { .. })), "{argument}: {refused:?}");
         assert!(c(&text, &marker(&[argument]), &anchored(&[])).is_ok(), "{argument}");
     }
     for argument in ["x == 1", "(*x).y", "sizeof(x)", "a - -b", "x >= y", "&x", "*p->q"] {
@@ -266,10 +266,10 @@ void f(int x) {
         assert_eq!(corrected, text.replace("; simple_mark(a:b, \"100", "; simple_mark_keep(a:b, \"100"));
     }
     for line in [3, 5, 6, 7] {
-        assert_eq!(c(text, &marker("a:b", line), &keep(&[0])), Err(Refusal::Changed), "line {line}");
+        assert_eq!(c(text, &marker("a:b", line), &keep(&[0])), Err(FixRefusal::Changed), "line {line}");
     }
-    assert_eq!(c(text, &marker("a:c", 10), &keep(&[0])), Err(Refusal::Ambiguous));
-    let in_macro = Err(Refusal::InMacro { name: "TRACE".into() });
+    assert_eq!(c(text, &marker("a:c", 10), &keep(&[0])), Err(FixRefusal::Ambiguous));
+    let in_macro = Err(FixRefusal::InMacro { name: "TRACE".into() });
     assert_eq!(c(text, &marker("a:traced", 9), &keep(&[0])), in_macro);
     assert_eq!(c(text, &marker("a:traced", 2), &keep(&[0])), in_macro);
     let crlf = text.replace('\n', "\r\n");
@@ -278,7 +278,7 @@ void f(int x) {
     );
     // Unterminated tokens.
     for text in ["simple_mark(a:b", "\"", "'\\", "/*", "R\"x(", "R\"", "#define", "1'", "\\\r", "//\\"] {
-        assert_eq!(c(text, &marker("a:b", 1), &keep(&[0])), Err(Refusal::Changed), "{text}");
+        assert_eq!(c(text, &marker("a:b", 1), &keep(&[0])), Err(FixRefusal::Changed), "{text}");
     }
 }
 
@@ -299,7 +299,7 @@ fn a_ghost_becomes_a_marker() {
     let commented = "simple_mark!(a:b, \"%d\", x, // why\n    options(ghost),\n);";
     assert_eq!(rust(commented, &marker, &plain()).unwrap(), "simple_mark!(a:b, \"%d\", x, // why\n    \n);");
     let written = "simple_mark!(a:b, \"%d\", x);";
-    assert_eq!(rust(written, &marker, &plain()), Err(Refusal::ByAttribute));
+    assert_eq!(rust(written, &marker, &plain()), Err(FixRefusal::ByAttribute));
     assert_eq!(rust(written, &marker, &anchored(&[])).unwrap(), "simple_mark!(a:b, \"%d\", x, options(anchor));");
 
     let marker = ghost(1, None, &["x"]);
@@ -307,5 +307,5 @@ fn a_ghost_becomes_a_marker() {
     assert_eq!(c(text, &marker, &plain()).unwrap(), "simple_mark(a:b, \"%d\", x);");
     assert_eq!(c(text, &marker, &anchored(&[])).unwrap(), "simple_mark_anchor(a:b, \"%d\", x);");
     assert_eq!(c(text, &marker, &keep(&[0])).unwrap(), "simple_mark_keep(a:b, \"%d\", x);");
-    assert_eq!(c("simple_mark(a:b, \"%d\", x);", &marker, &plain()), Err(Refusal::Nothing));
+    assert_eq!(c("simple_mark(a:b, \"%d\", x);", &marker, &plain()), Err(FixRefusal::Nothing));
 }

@@ -53,7 +53,7 @@ pub(in crate::resolve) trait Description {
     fn location_at(&self, pc: Vaddr) -> Option<Location>;
 
     /// Where the argument is on each way to the site, before the changes there.
-    fn before(&self) -> Vec<Before>;
+    fn before(&self) -> Vec<PreviousPlace>;
 
     /// A location as the assembler and C write it.
     fn text(&self, location: &Location) -> Arc<str>;
@@ -90,7 +90,7 @@ pub(in crate::resolve) trait Description {
 }
 
 /// Where an argument is on a way to its site.
-pub(in crate::resolve) struct Before {
+pub(in crate::resolve) struct PreviousPlace {
     /// The instruction that leads to the site; `None` if it is not known.
     pub(in crate::resolve) instruction: Option<u64>,
     /// The location at that instruction; `None` if it cannot be read there.

@@ -62,7 +62,7 @@ pub(super) struct Read<'c> {
 }
 
 /// What memory an address is in.
-pub(super) enum Memory {
+pub(super) enum ReadMemory {
     /// A static or thread-local variable.
     Static,
     Place(MemoryPlace),
@@ -79,28 +79,28 @@ impl<'c> Read<'c> {
     }
 
     /// The memory that is read.
-    pub(super) fn memory(&self, code: Option<&FunctionCode<'_>>) -> Memory {
-        let Some((root, mut offsets)) = chain(self.address) else { return Memory::Unknown };
+    pub(super) fn memory(&self, code: Option<&FunctionCode<'_>>) -> ReadMemory {
+        let Some((root, mut offsets)) = chain(self.address) else { return ReadMemory::Unknown };
         if matches!(root, Root::Image(_) | Root::Thread) && offsets.len() == 1 {
-            return Memory::Static;
+            return ReadMemory::Static;
         }
-        let Some(root) = code.and_then(|code| root.place(code)) else { return Memory::Unknown };
+        let Some(root) = code.and_then(|code| root.place(code)) else { return ReadMemory::Unknown };
         if let Some(last) = offsets.last_mut() {
             *last = last.wrapping_add(self.offset);
         }
         let (before, after) = self.object;
-        let (Ok(before), Ok(after)) = (i64::try_from(before), i64::try_from(after)) else { return Memory::Unknown };
+        let (Ok(before), Ok(after)) = (i64::try_from(before), i64::try_from(after)) else { return ReadMemory::Unknown };
         let object = before.saturating_neg()..after.max(1);
         let (size, outlives) = (self.size, self.outlives);
-        Memory::Place(MemoryPlace { root, offsets, size, object, outlives, block: Vec::new() })
+        ReadMemory::Place(MemoryPlace { root, offsets, size, object, outlives, block: Vec::new() })
     }
 
     fn unsettled(&self, case: &Case<'_>) -> Option<Reason> {
         let unknown = Some(Reason::CodeNotFollowed);
         let mut place = match self.memory(case.code) {
-            Memory::Static => return None,
-            Memory::Place(place) => place,
-            Memory::Unknown => return unknown,
+            ReadMemory::Static => return None,
+            ReadMemory::Place(place) => place,
+            ReadMemory::Unknown => return unknown,
         };
         let Some(code) = case.code else { return unknown };
         let mut next = code.next_use(case.pc, &place);

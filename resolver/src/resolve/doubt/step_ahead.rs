@@ -11,7 +11,7 @@
 //! 112 of 1,060,000 values, and none is wrong; zstd showed one that is.
 
 use super::{Case, Reason};
-use crate::code::Step;
+use crate::code::LoopStep;
 
 /// The instruction that makes the step.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
@@ -23,7 +23,7 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
     let range = case.range().cloned().or(case.argument.ranges.is_empty().then_some(0..u64::MAX))?;
     let number = case.held()?.number;
     let steps = code.steps(case.pc, number);
-    let is_ahead = |step: &&Step| {
+    let is_ahead = |step: &&LoopStep| {
         range.contains(&step.at.0)
             && range.start < step.at.0
             && (code.takes_back(number, **step) || code.uses_previous(number, **step))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use simple_markers_record::ghost::Hash;
 
-use super::certainty::{Certainty, OfUnit, Place};
+use super::certainty::{Certainty, GhostPlace, OfUnit};
 use super::unit_ghosts::UnitGhosts;
 use crate::Error;
 use crate::address::Vaddr;
@@ -58,7 +58,7 @@ struct OfGhost {
     /// How many copies its function has; several functions can have a ghost of the same line.
     copies: BTreeMap<Die, usize>,
     /// The places in each copy.
-    places: BTreeMap<(Die, usize), Vec<Place>>,
+    places: BTreeMap<(Die, usize), Vec<GhostPlace>>,
 }
 
 impl OfGhost {
@@ -73,10 +73,10 @@ impl OfGhost {
 }
 
 /// The places of a ghost in a copy of its function, which has its block.
-fn places(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<Place> {
+fn places(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<GhostPlace> {
     let likely = |address| {
         let certainty = Certainty::Likely(LikelyReason::RemovableCode);
-        vec![Place { address: Some(address), origin: Origin::Block, certainty }]
+        vec![GhostPlace { address: Some(address), origin: Origin::Block, certainty }]
     };
     let entries = code.and_then(|code| code.entries(&copy.code)).unwrap_or_default();
     match entries.as_slice() {
@@ -90,7 +90,7 @@ fn places(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<Place> {
 }
 
 /// The places behind the block around a ghost in a copy, if nothing follows the ghost in it.
-fn ends(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<Place> {
+fn ends(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<GhostPlace> {
     let ends = code.and_then(|code| code.exits(&copy.code)).unwrap_or_default();
     match ends.as_slice() {
         [only] => approximate(&[*only], ApproximateReason::NothingFollows),
@@ -98,9 +98,9 @@ fn ends(code: Option<&FunctionCode<'_>>, copy: &MarkedBlock) -> Vec<Place> {
     }
 }
 
-fn approximate(addresses: &[Vaddr], reason: ApproximateReason) -> Vec<Place> {
+fn approximate(addresses: &[Vaddr], reason: ApproximateReason) -> Vec<GhostPlace> {
     let certainty = Certainty::Approximate(reason);
-    let place = |&address| Place { address: Some(address), origin: Origin::Block, certainty };
+    let place = |&address| GhostPlace { address: Some(address), origin: Origin::Block, certainty };
     addresses.iter().map(place).collect()
 }
 

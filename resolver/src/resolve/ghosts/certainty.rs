@@ -5,7 +5,7 @@ use crate::resolve::{ApproximateReason, Exactness, ExactnessReason, LikelyReason
 
 /// A place of a ghost in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GhostPlace {
     /// Where a probe is set; `None` if the linker dropped the code.
     pub(super) address: Option<Vaddr>,
     pub(super) origin: Origin,
@@ -18,14 +18,14 @@ pub(super) enum Certainty {
     Likely(LikelyReason),
     Approximate(ApproximateReason),
     /// As far as the straight code around the row of a statement shows.
-    Statement(Before),
+    Statement(RowsBefore),
 }
 
 /// What a unit says of one of the ghosts that it was asked for.
 #[derive(Debug, Default)]
 pub(super) struct OfUnit {
     /// The copies of the ghost.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<GhostPlace>,
     /// How many copies of its code have no place for it.
     pub(super) missing: u32,
     /// Whether the compiler dropped the place in a copy, although the code is there.
@@ -36,7 +36,7 @@ pub(super) struct OfUnit {
 
 /// The statements before the row of a ghost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct RowsBefore {
     /// Where the row is.
     pub(super) address: Vaddr,
     /// Where the statement before it is.

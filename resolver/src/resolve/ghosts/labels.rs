@@ -4,7 +4,7 @@
 //! copy of its function that has no code left. Counts of generated programs (`tests/src/bin/ghosts.rs`)
 //! say which to trust.
 
-use super::certainty::{Certainty, OfUnit, Place};
+use super::certainty::{Certainty, GhostPlace, OfUnit};
 use super::unit_ghosts::UnitGhosts;
 use crate::Error;
 use crate::dwarf::{CodeAtLabel, DebugInfo, Label, LabelCopy, LinePlaces};
@@ -45,8 +45,8 @@ struct Labels<'l, 'a, 's> {
 }
 
 impl Labels<'_, '_, '_> {
-    fn place(&self, label: &Label, copy: &LabelCopy, known: &mut LinePlaces) -> Result<Place, Error> {
-        let place = |address, certainty| Place { address, origin: Origin::Label, certainty };
+    fn place(&self, label: &Label, copy: &LabelCopy, known: &mut LinePlaces) -> Result<GhostPlace, Error> {
+        let place = |address, certainty| GhostPlace { address, origin: Origin::Label, certainty };
         let Some(at) = copy.address else { return Ok(place(None, Certainty::Likely(LikelyReason::Label))) };
         let code = self.instructions.zip(copy.function).and_then(|(all, function)| all.function(function));
         // clang 14 puts the label of a block behind a call in front of the padding before the

@@ -25,9 +25,9 @@ use super::found::{Found, Surroundings};
 use super::interner::TextId;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::LineProblem;
-use super::lookup::Lookup;
+use super::lookup::SiteLookup;
 use super::site_debug::{MarkerLine, SiteDebug};
-use super::{Argument, Described, GhostProblem, LikelyReason};
+use super::{Argument, FormatDescription, GhostProblem, LikelyReason};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::files::SourcePath;
@@ -46,7 +46,7 @@ const STEPS: u64 = 2048;
 
 /// How much the units that name a ghost's file describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail {
+enum UnitDetail {
     /// There is no such unit.
     Nothing,
     Lines,
@@ -60,12 +60,12 @@ enum Detail {
 }
 
 /// A ghost whose sites are searched for.
-struct Search<'m> {
+struct GhostSearch<'m> {
     marker: &'m mut RawMarker,
     file: Arc<str>,
-    described: Described,
+    described: FormatDescription,
     ghost: Ghost,
-    described_as: Detail,
+    described_as: UnitDetail,
     of_units: OfUnit,
     found: Vec<(RawSite, Found)>,
 }
@@ -73,7 +73,7 @@ struct Search<'m> {
 /// Looks up all ghosts, and adds their sites.
 pub(super) fn find(
     debug: &SiteDebug<'_, '_>,
-    lookup: Lookup<'_, '_, '_>,
+    lookup: SiteLookup<'_, '_, '_>,
     joined: &mut Joined<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
@@ -95,15 +95,15 @@ pub(super) fn find(
         let hash = Hash::new(texts.bytes(marker.name), texts.bytes(marker.format), texts.bytes(marker.args));
         let path = SourcePath::new(&file);
         let ghost = Ghost { file: path.clone(), path, line: marker.line, hash, shares_line };
-        let (described_as, of_units, found) = (Detail::Nothing, OfUnit::default(), Vec::new());
-        searches.push(Search { marker, file, described, ghost, described_as, of_units, found });
+        let (described_as, of_units, found) = (UnitDetail::Nothing, OfUnit::default(), Vec::new());
+        searches.push(GhostSearch { marker, file, described, ghost, described_as, of_units, found });
     }
     ask_units(debug, lookup, &mut searches, diagnostics);
     for searches in searches.chunks_mut(GHOSTS) {
         searches.par_iter_mut().for_each(|search| search.look_up(debug, lookup));
         lookup.release();
     }
-    for Search { marker, found, .. } in searches {
+    for GhostSearch { marker, found, .. } in searches {
         (marker.sites, marker.found) = found.into_iter().unzip();
     }
 }
@@ -112,8 +112,8 @@ pub(super) fn find(
 /// ghosts in its files.
 fn ask_units(
     debug: &SiteDebug<'_, '_>,
-    lookup: Lookup<'_, '_, '_>,
-    searches: &mut [Search<'_>],
+    lookup: SiteLookup<'_, '_, '_>,
+    searches: &mut [GhostSearch<'_>],
     diagnostics: &mut Diagnostics,
 ) {
     let info = debug.info();
@@ -133,7 +133,7 @@ fn ask_units(
             }
             Err(error) => {
                 errors.push(error.clone());
-                search.described_as = Detail::Unreadable;
+                search.described_as = UnitDetail::Unreadable;
             }
         }
     }
@@ -148,7 +148,7 @@ fn ask_units(
         for ((_, indices), answer) in units.iter().zip(answers) {
             let Answer { described_as, of_ghosts } = answer.unwrap_or_else(|error| {
                 errors.push(error);
-                Answer::nothing(Detail::Unreadable, indices.len())
+                Answer::nothing(UnitDetail::Unreadable, indices.len())
             });
             for (&index, of_unit) in indices.iter().zip(of_ghosts) {
                 let Some(search) = searches.get_mut(index) else { continue };
@@ -165,25 +165,25 @@ fn ask_units(
     errors.iter().for_each(|error| diagnostics.error(error));
     for search in searches.iter_mut().filter(|search| search.marker.problem.is_none()) {
         search.marker.ghost = match search.described_as {
-            Detail::Unreadable => {
+            UnitDetail::Unreadable => {
                 search.of_units = OfUnit::default();
                 Some(GhostProblem::Unreadable)
             }
-            Detail::Nothing => Some(GhostProblem::NoDebugInfo),
-            Detail::Lines => Some(GhostProblem::LinesOnly),
-            Detail::Unoptimized => Some(GhostProblem::Unoptimized),
-            Detail::NoStatements => Some(GhostProblem::NoStatements),
-            Detail::Everything if !search.of_units.places.is_empty() => None,
-            Detail::Everything if search.of_units.is_dropped => Some(GhostProblem::NoPlace),
-            Detail::Everything if search.ghost.shares_line => Some(GhostProblem::SharedLine),
-            Detail::Everything => search.of_units.is_ambiguous.then_some(GhostProblem::CodeOnLine),
+            UnitDetail::Nothing => Some(GhostProblem::NoDebugInfo),
+            UnitDetail::Lines => Some(GhostProblem::LinesOnly),
+            UnitDetail::Unoptimized => Some(GhostProblem::Unoptimized),
+            UnitDetail::NoStatements => Some(GhostProblem::NoStatements),
+            UnitDetail::Everything if !search.of_units.places.is_empty() => None,
+            UnitDetail::Everything if search.of_units.is_dropped => Some(GhostProblem::NoPlace),
+            UnitDetail::Everything if search.ghost.shares_line => Some(GhostProblem::SharedLine),
+            UnitDetail::Everything => search.of_units.is_ambiguous.then_some(GhostProblem::CodeOnLine),
         };
     }
 }
 
 /// What a unit says.
 struct Answer {
-    described_as: Detail,
+    described_as: UnitDetail,
     /// For each ghost that it was asked for, in their order.
     of_ghosts: Vec<OfUnit>,
 }
@@ -191,7 +191,7 @@ struct Answer {
 impl Answer {
     fn of(
         info: &DebugInfo<'_>,
-        lookup: Lookup<'_, '_, '_>,
+        lookup: SiteLookup<'_, '_, '_>,
         unit: usize,
         asked: &UnitGhosts<'_>,
     ) -> Result<Self, Error> {
@@ -201,24 +201,24 @@ impl Answer {
             Producer::Other => labels::find(info, lookup.instructions, unit, asked)?,
             Producer::Gcc => match info.frontiers(unit) {
                 Frontiers::Written => statements::find(info, unit, asked)?,
-                Frontiers::LinesOnly => return Ok(Self::nothing(Detail::Lines, count)),
-                Frontiers::Unoptimized => return Ok(Self::nothing(Detail::Unoptimized, count)),
-                Frontiers::Off => return Ok(Self::nothing(Detail::NoStatements, count)),
+                Frontiers::LinesOnly => return Ok(Self::nothing(UnitDetail::Lines, count)),
+                Frontiers::Unoptimized => return Ok(Self::nothing(UnitDetail::Unoptimized, count)),
+                Frontiers::Off => return Ok(Self::nothing(UnitDetail::NoStatements, count)),
             },
             Producer::Rust => blocks::find(info, lookup.instructions, unit, asked)?,
         };
         let is_full = of_ghosts.iter().any(|of| !of.places.is_empty() || of.missing > 0) || info.has_variables(unit)?;
-        Ok(Self { described_as: if is_full { Detail::Everything } else { Detail::Lines }, of_ghosts })
+        Ok(Self { described_as: if is_full { UnitDetail::Everything } else { UnitDetail::Lines }, of_ghosts })
     }
 
-    fn nothing(described_as: Detail, count: usize) -> Self {
+    fn nothing(described_as: UnitDetail, count: usize) -> Self {
         Self { described_as, of_ghosts: (0..count).map(|_| OfUnit::default()).collect() }
     }
 }
 
-impl Search<'_> {
+impl GhostSearch<'_> {
     /// Makes the sites, by address, with what there is at each.
-    fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+    fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
         let Self { marker, file, described, of_units: OfUnit { places, missing, .. }, found, .. } = self;
         let wanted = MarkerLine { file, line: marker.line, args: &described.args };
         let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
@@ -248,7 +248,7 @@ impl Search<'_> {
 
 /// Where the block of straight code around an address begins; `None` if it is not known.
 fn block(
-    lookup: Lookup<'_, '_, '_>,
+    lookup: SiteLookup<'_, '_, '_>,
     surroundings: &Result<Surroundings, Error>,
     address: Option<Vaddr>,
 ) -> Option<Vaddr> {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::decoded::Decoded;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
-use crate::code::{Block, CallEffect, Cfg, ExactReason, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values};
+use crate::code::{Block, CallEffect, Cfg, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace, Values};
 use crate::location::Register;
 use crate::ranges::Region;
 
@@ -109,19 +109,19 @@ impl FunctionCode<'_> {
     }
 
     /// The steps in loops that may have made the value that a register has at an address.
-    pub(in crate::resolve) fn steps(&self, pc: Vaddr, register: u32) -> Vec<Step> {
+    pub(in crate::resolve) fn steps(&self, pc: Vaddr, register: u32) -> Vec<LoopStep> {
         let steps = || Some(self.values()?.steps(self.cfg(), pc, u8::try_from(register).ok()?));
         steps().unwrap_or_default()
     }
 
     /// Whether the function takes a step of a register back.
-    pub(in crate::resolve) fn takes_back(&self, register: u32, step: Step) -> bool {
+    pub(in crate::resolve) fn takes_back(&self, register: u32, step: LoopStep) -> bool {
         let takes = || Some(self.values()?.takes_back(self.cfg(), u8::try_from(register).ok()?, step));
         takes().unwrap_or(false)
     }
 
     /// Whether a loop uses the value that a register had before a step.
-    pub(in crate::resolve) fn uses_previous(&self, register: u32, step: Step) -> bool {
+    pub(in crate::resolve) fn uses_previous(&self, register: u32, step: LoopStep) -> bool {
         let uses = || Some(self.values()?.uses_previous(self.cfg(), u8::try_from(register).ok()?, step));
         uses().unwrap_or(false)
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use simple_markers_resolver::check::Finding;
-use simple_markers_resolver::check::fix::{self, Correction, Keep, Refusal, Replacement, SourceFile};
+use simple_markers_resolver::check::fix::{self, Correction, FixRefusal, Keep, Replacement, SourceFile};
 use simple_markers_resolver::resolve::{Marker, Survival};
 use simple_markers_resolver::verdicts::{Code, Group};
 
@@ -209,7 +209,7 @@ impl Session {
             Probes::Async => wanted.is_async,
             Probes::Always => true,
         };
-        let cannot_keep = wanted.refused.iter().any(|refusal| matches!(refusal, Refusal::CannotKeep { .. }));
+        let cannot_keep = wanted.refused.iter().any(|refusal| matches!(refusal, FixRefusal::CannotKeep { .. }));
         let Some(work) = self.work.get_mut(key).filter(|_| may) else { return false };
         if !(cannot_keep || work.has_failed_keep()) || !work.tried.insert(Edit::Probe) {
             return false;

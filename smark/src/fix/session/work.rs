@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use simple_markers_resolver::check::fix::{Edits, Keep, Refusal};
+use simple_markers_resolver::check::fix::{Edits, FixRefusal, Keep};
 use simple_markers_resolver::resolve::Marker;
 
 use crate::fix::files::FileRefusal;
@@ -54,7 +54,7 @@ pub(in crate::fix) enum Subject {
 /// Why an edit is not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::fix) enum Reason {
-    Source(Refusal),
+    Source(FixRefusal),
     File(FileRefusal),
     DidNotHelp,
     /// With what the compiler says, if it was understood.

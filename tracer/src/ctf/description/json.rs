@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::json::{Fault, JsonError, Object, hexadecimal};
+use simple_markers_resolver::json::{Fault, JsonError, JsonObject, hexadecimal};
 use simple_markers_resolver::types::Names;
 
 use super::{
@@ -72,7 +72,7 @@ impl Description {
     /// something that is not there.
     pub fn from_json(text: &[u8]) -> Result<Self, DescriptionError> {
         let json: Json = serde_json::from_slice(text).map_err(|error| DescriptionError::Json(error.to_string()))?;
-        let json = Object::of(&json)?;
+        let json = JsonObject::of(&json)?;
         match json.number("version")? {
             WITHOUT_EVENTS..=VERSION => {}
             version => return Err(DescriptionError::Version(version)),
@@ -99,9 +99,9 @@ impl Description {
     }
 }
 
-fn kernel(json: Object<'_>) -> Result<Known, JsonError> {
+fn kernel(json: JsonObject<'_>) -> Result<Known, JsonError> {
     let Some(kernel) = json.some("kernel") else { return Ok(Known::default()) };
-    Object::of(kernel).and_then(Known::read).map_err(|error| error.at("kernel"))
+    JsonObject::of(kernel).and_then(Known::read).map_err(|error| error.at("kernel"))
 }
 
 fn site_json(site: &DescribedSite) -> Json {
@@ -133,13 +133,13 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
 }
 
 fn site(
-    json: Object<'_>,
+    json: JsonObject<'_>,
     images: &[PlannedImage],
     markers: &[PlannedMarker],
     names: &[Vec<Option<Arc<Names>>>],
     classes: &[Class],
 ) -> Result<DescribedSite, JsonError> {
-    let argument = |json: Object<'_>| {
+    let argument = |json: JsonObject<'_>| {
         let why = json.maybe_name("why")?.map(|why| why.to_string());
         let doubt = |value: &Json| value.as_str()?.parse::<Doubt>().ok();
         let doubt = json.some("doubtful").map(|_| json.get("doubtful", doubt)).transpose()?;
@@ -171,8 +171,8 @@ fn site(
     }
 }
 
-fn class(json: Object<'_>, markers: usize) -> Result<Class, JsonError> {
-    let field = |json: Object<'_>| {
+fn class(json: JsonObject<'_>, markers: usize) -> Result<Class, JsonError> {
+    let field = |json: JsonObject<'_>| {
         let (argument, name) = (json.number("argument")?, json.text("name")?.to_owned());
         let label = |json: &Json| {
             let pair = json.as_array().map_or(&[][..], Vec::as_slice);
@@ -190,7 +190,7 @@ fn class(json: Object<'_>, markers: usize) -> Result<Class, JsonError> {
     Ok(Class { marker: json.index("marker", markers)?, has_site: json.get("has_site", Json::as_bool)?, fields })
 }
 
-fn left_out(json: Object<'_>) -> Result<DescribedOmission, JsonError> {
+fn left_out(json: JsonObject<'_>) -> Result<DescribedOmission, JsonError> {
     Ok(DescribedOmission {
         image: json.number("image")?,
         marker: json.name("marker")?,

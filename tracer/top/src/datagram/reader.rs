@@ -1,7 +1,7 @@
 //! Reads datagrams that anybody may have sent.
 
 use serde_json::Value as Json;
-use simple_markers_resolver::json::{self, Fault, Object};
+use simple_markers_resolver::json::{self, Fault, JsonObject};
 use simple_markers_resolver::text::shown;
 
 use super::{
@@ -24,7 +24,7 @@ impl Datagram {
         let first = lines.next().map_or(&[][..], |(_, line)| line);
         let at = |error| Refusal::Line(0, error);
         let header = parsed(first).map_err(at)?;
-        let header = Object::of(&header).map_err(at)?;
+        let header = JsonObject::of(&header).map_err(at)?;
         if header.number::<u64>("smark_top").map_err(at)? != VERSION {
             return Err(Refusal::Version);
         }
@@ -38,7 +38,7 @@ impl Datagram {
             };
         };
         for (index, bytes) in rest {
-            let line = parsed(bytes).and_then(|line| Line::of(Object::of(&line)?, part.interval.length));
+            let line = parsed(bytes).and_then(|line| Line::of(JsonObject::of(&line)?, part.interval.length));
             let line = line.map_err(|error| Refusal::Line(index, error))?;
             if part.lines.iter().any(|other| other.key() == line.key()) {
                 return Err(Refusal::Line(index, json::JsonError::new(Fault::Twice)));
@@ -48,7 +48,7 @@ impl Datagram {
         Ok(datagram)
     }
 
-    fn of(header: Object<'_>) -> Result<Self, json::JsonError> {
+    fn of(header: JsonObject<'_>) -> Result<Self, json::JsonError> {
         let sender = header.get("sender", |sender| {
             let digits = sender.as_str()?;
             let is_number = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -64,7 +64,7 @@ impl Datagram {
 }
 
 impl Part {
-    fn of(header: Object<'_>) -> Result<Self, json::JsonError> {
+    fn of(header: JsonObject<'_>) -> Result<Self, json::JsonError> {
         let range = |name| json::JsonError::new(Fault::Range).at(name);
         let parts: usize = header.number("parts")?;
         let part = header.number("part")?;
@@ -82,7 +82,7 @@ impl Part {
 }
 
 impl Line {
-    fn of(line: Object<'_>, interval: u64) -> Result<Self, json::JsonError> {
+    fn of(line: JsonObject<'_>, interval: u64) -> Result<Self, json::JsonError> {
         let usage = usage(line, interval)?;
         let hits = maybe(line, "hits")?;
         if line.some("others").is_some() {
@@ -104,7 +104,7 @@ fn parsed(line: &[u8]) -> Result<Json, json::JsonError> {
     serde_json::from_slice(line).map_err(|_| json::JsonError::new(Fault::Malformed))
 }
 
-fn number(object: Object<'_>, name: &'static str, most: u64) -> Result<u64, json::JsonError> {
+fn number(object: JsonObject<'_>, name: &'static str, most: u64) -> Result<u64, json::JsonError> {
     let number = object.number(name)?;
     if number > most {
         return Err(json::JsonError::new(Fault::Range).at(name));
@@ -113,11 +113,11 @@ fn number(object: Object<'_>, name: &'static str, most: u64) -> Result<u64, json
 }
 
 /// A number that may be missing.
-fn maybe(object: Object<'_>, name: &'static str) -> Result<Option<u64>, json::JsonError> {
+fn maybe(object: JsonObject<'_>, name: &'static str) -> Result<Option<u64>, json::JsonError> {
     object.some(name).map(|_| number(object, name, NUMBER)).transpose()
 }
 
-fn pid(object: Object<'_>, name: &'static str) -> Result<u32, json::JsonError> {
+fn pid(object: JsonObject<'_>, name: &'static str) -> Result<u32, json::JsonError> {
     let pid: u32 = object.number(name)?;
     if pid > PIDS {
         return Err(json::JsonError::new(Fault::Range).at(name));
@@ -126,7 +126,7 @@ fn pid(object: Object<'_>, name: &'static str) -> Result<u32, json::JsonError> {
 }
 
 /// A name that is safe to print.
-fn name(object: Object<'_>, member: &'static str) -> Result<String, json::JsonError> {
+fn name(object: JsonObject<'_>, member: &'static str) -> Result<String, json::JsonError> {
     let name = object.text(member)?;
     if name.len() > NAME {
         return Err(json::JsonError::new(Fault::Range).at(member));
@@ -134,7 +134,7 @@ fn name(object: Object<'_>, member: &'static str) -> Result<String, json::JsonEr
     Ok(shown(name).into_owned())
 }
 
-fn usage(line: Object<'_>, interval: u64) -> Result<Usage, json::JsonError> {
+fn usage(line: JsonObject<'_>, interval: u64) -> Result<Usage, json::JsonError> {
     Ok(Usage {
         cpu: number(line, "cpu_ns", most_cpu(interval))?,
         cpu_total: number(line, "cpu_total_ns", NUMBER)?,
