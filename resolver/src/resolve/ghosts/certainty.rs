@@ -18,7 +18,7 @@ pub(super) enum Certainty {
     Likely(LikelyReason),
     Approximate(ApproximateReason),
     /// As far as the straight code around the row of a statement shows.
-    Statement(RowsBefore),
+    Statement(StatementsBefore),
 }
 
 /// What a unit says of one of the ghosts that it was asked for.
@@ -36,7 +36,7 @@ pub(super) struct OfUnit {
 
 /// The statements before the row of a ghost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RowsBefore {
+pub(super) struct StatementsBefore {
     /// Where the row is.
     pub(super) address: Vaddr,
     /// Where the statement before it is.

@@ -4,7 +4,7 @@
 //! (`tests/src/bin/ghosts.rs`) say which to trust. If gcc makes straight code of a branch, the row of a
 //! ghost in the branch follows a statement that begins further left: one that had the ghost inside.
 
-use super::certainty::{Certainty, GhostPlace, OfUnit, RowsBefore};
+use super::certainty::{Certainty, GhostPlace, OfUnit, StatementsBefore};
 use super::unit_ghosts::{Ghost, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
@@ -29,7 +29,7 @@ fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, 
         let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
         for at_address in copies.chunk_by(|one, other| one.address == other.address) {
             let Some(copy) = at_address.first() else { continue };
-            let before = RowsBefore { address: copy.address, previous: copy.previous, outer: copy.outer };
+            let before = StatementsBefore { address: copy.address, previous: copy.previous, outer: copy.outer };
             let certainty = match (count, statements.missing) {
                 (2.., _) => Certainty::Approximate(ApproximateReason::RepeatedStatement { copies: count }),
                 (_, missing @ 1..) => Certainty::Approximate(ApproximateReason::MissingCopies { count: missing }),
@@ -41,7 +41,7 @@ fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, 
     Ok(of_unit)
 }
 
-impl RowsBefore {
+impl StatementsBefore {
     /// How far the row can be trusted. `block` is where the block of straight code around it begins;
     /// `None` if it is not known.
     pub(super) fn certainty(self, block: Option<Vaddr>) -> Certainty {
