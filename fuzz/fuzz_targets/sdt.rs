@@ -3,14 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_resolver::export::{self, At, Consumer, Settings};
+use simple_markers_resolver::export::{self, At, Consumer, ExportSettings};
 use simple_markers_resolver::resolve::{Exactness, resolve};
 
 const CONSUMERS: [Consumer; 5] = [Consumer::Uprobe, Consumer::Perf, Consumer::Bpftrace, Consumer::Stap, Consumer::Gdb];
 
 fuzz_target!(|file: &[u8]| {
     let include = vec![Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-    let all = [Settings::default(), Settings { at: At::Site, include, unknown_probes: true, doubtful: true }];
+    let all =
+        [ExportSettings::default(), ExportSettings { at: At::Site, include, unknown_probes: true, doubtful: true }];
     for image in &resolve("fuzz", file).images {
         for settings in &all {
             for to in CONSUMERS {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::fuzzing::{DebugInfo, Described, Die, Frame, Lookup, Moment, Sections, Step, TypeRef};
-use simple_markers_resolver::location::{InfoOffset, Location, Machine, Names, Processor, Register};
+use simple_markers_resolver::location::{InfoOffset, Location, LocationNames, Machine, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
 
@@ -203,7 +203,7 @@ impl Machine for Fake {
     }
 }
 
-impl Names for Fake {
+impl LocationNames for Fake {
     fn processor(&self) -> Processor {
         Processor::X86_64
     }
