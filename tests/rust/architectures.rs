@@ -1,9 +1,11 @@
 //! Processors are named in `resolver/src/arch/` only: a new one is a folder and a line there. The
 //! system calls of the tracer have a file for what differs between them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
+
+use super::rust_files::{has_cfg, rust_files, stem};
 
 /// Parts of names of processors, and of the crates that decode their instructions.
 const NAMES: [&str; 9] = ["x86", "i386", "_386", "amd64", "aarch64", "arm64", "riscv", "iced", "yaxpeax"];
@@ -18,13 +20,6 @@ const EXCEPTIONS: [(&str, &str); 2] = [
 #[derive(Default)]
 struct Words(Vec<String>);
 
-fn is_left_out(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let is = |name: &str| attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident(name));
-        attribute.path().is_ident("cfg") && (is("test") || is("fuzzing"))
-    })
-}
-
 impl<'a> Visit<'a> for Words {
     fn visit_item(&mut self, item: &'a syn::Item) {
         let attributes: &[syn::Attribute] = match item {
@@ -34,7 +29,7 @@ impl<'a> Visit<'a> for Words {
             syn::Item::Impl(item) => &item.attrs,
             _ => &[],
         };
-        if !is_left_out(attributes) {
+        if !has_cfg(attributes, &["test", "fuzzing"]) {
             visit::visit_item(self, item);
         }
     }
@@ -55,36 +50,23 @@ impl<'a> Visit<'a> for Words {
 }
 
 /// The files below a folder that name a processor, each with its first name.
-fn naming(root: &Path) -> Vec<(String, String)> {
-    let (mut found, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
-    while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir().expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(root).expect("it is below").to_string_lossy().into_owned();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let is_test = stem.starts_with("test") || stem.ends_with("_tests");
-            if name.starts_with("arch/") || is_test || path.extension().is_none_or(|it| it != "rs") {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).expect("a text");
-            let mut words = Words::default();
-            words.visit_file(&syn::parse_file(&text).unwrap_or_else(|error| panic!("{name}: {error}")));
-            let is_name = |word: &String| NAMES.iter().any(|part| word.to_lowercase().contains(part));
-            found.extend(words.0.into_iter().find(is_name).map(|word| (name, word)));
-        }
-    }
-    found.sort();
-    found
+fn naming(folder: &str) -> Vec<(String, String)> {
+    let is_wanted = |path: &Path| {
+        let stem = stem(path);
+        !path.starts_with("arch") && !stem.starts_with("test") && !stem.ends_with("_tests")
+    };
+    let first = |(path, syntax): (PathBuf, syn::File)| {
+        let mut words = Words::default();
+        words.visit_file(&syntax);
+        let is_name = |word: &String| NAMES.iter().any(|part| word.to_lowercase().contains(part));
+        Some((path.to_string_lossy().into_owned(), words.0.into_iter().find(is_name)?))
+    };
+    rust_files(folder, is_wanted).into_iter().filter_map(first).collect()
 }
 
 #[test]
 fn processors_are_named_in_their_folders() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../resolver/src");
-    let found = naming(&root);
+    let found = naming("resolver/src");
     let mut expected: Vec<&str> = EXCEPTIONS.iter().map(|(file, _)| *file).collect();
     expected.sort_unstable();
     assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), expected, "{found:#?}");
@@ -92,7 +74,6 @@ fn processors_are_named_in_their_folders() {
 
 #[test]
 fn processors_are_named_in_one_file_of_the_system_calls() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tracer/src/sys");
-    let found = naming(&root);
+    let found = naming("tracer/src/sys");
     assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), ["processor.rs"], "{found:#?}");
 }

@@ -2,9 +2,10 @@
 //! read and changed only with all others of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use syn::visit::{self, Visit};
+
+use super::rust_files::{has_cfg, rust_files, stem};
 
 /// The folders of the crates' sources.
 const CRATES: [&str; 6] =
@@ -41,22 +42,15 @@ impl File {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    let is = |attribute: &syn::Attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    };
-    attributes.iter().any(is)
-}
-
 impl<'a> Visit<'a> for File {
     fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !has_cfg(&item.attrs, &["test"]) {
             visit::visit_item_mod(self, item);
         }
     }
 
     fn visit_item_use(&mut self, item: &'a syn::ItemUse) {
-        if !is_test(&item.attrs) {
+        if !has_cfg(&item.attrs, &["test"]) {
             self.tree(&[], &item.tree);
         }
     }
@@ -71,28 +65,17 @@ impl<'a> Visit<'a> for File {
 struct Crate(BTreeMap<Module, File>);
 
 impl Crate {
-    fn read(root: &Path) -> Self {
-        let (mut files, mut folders) = (BTreeMap::new(), vec![root.to_path_buf()]);
-        while let Some(folder) = folders.pop() {
-            for entry in folder.read_dir().expect("a folder") {
-                let path = entry.expect("an entry").path();
-                if path.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let relative = path.strip_prefix(root).expect("it is below").with_extension("");
-                let mut module: Module = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                if module.last().is_some_and(|last| last == "tests") || path.extension().is_none_or(|it| it != "rs") {
-                    continue;
-                }
-                if module.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
-                    module.pop();
-                }
-                let text = std::fs::read_to_string(&path).expect("a text");
-                let mut file = File { module: module.clone(), ..File::default() };
-                file.visit_file(&syn::parse_file(&text).unwrap_or_else(|error| panic!("{path:?}: {error}")));
-                files.insert(module, file);
+    fn read(folder: &str) -> Self {
+        let mut files = BTreeMap::new();
+        for (path, syntax) in rust_files(folder, |path| stem(path) != "tests") {
+            let path = path.with_extension("");
+            let mut module: Module = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+            if module.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+                module.pop();
             }
+            let mut file = File { module: module.clone(), ..File::default() };
+            file.visit_file(&syntax);
+            files.insert(module, file);
         }
         Self(files)
     }
@@ -169,14 +152,14 @@ impl Crate {
 #[test]
 fn files_form_no_circles() {
     for folder in CRATES {
-        let circles = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)).circles();
+        let circles = Crate::read(folder).circles();
         assert!(circles.is_empty(), "{folder}: {circles:#?}");
     }
 }
 
 #[test]
 fn a_plan_needs_no_other_part_of_the_tracer() {
-    let tracer = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tracer/src"));
+    let tracer = Crate::read("tracer/src");
     let outside: BTreeSet<String> = tracer
         .needs()
         .into_iter()

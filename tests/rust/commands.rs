@@ -20,6 +20,7 @@ mod inlined;
 mod lambdas;
 mod readme;
 mod references_live;
+mod rust_files;
 mod terminal;
 mod type_names;
 

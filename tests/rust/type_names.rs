@@ -5,17 +5,17 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-/// A crate's sources, the names that several of its types still have, and those that are participles.
+use super::rust_files::{has_cfg, rust_files, stem};
+
+/// A crate's sources, and the names of its types that still are participles.
 struct Names {
     folder: &'static str,
-    shared: &'static [&'static str],
     participles: &'static [&'static str],
 }
 
 const CRATES: [Names; 2] = [
     Names {
         folder: "resolver/src",
-        shared: &[],
         participles: &[
             "Checked",
             "Computed",
@@ -46,7 +46,7 @@ const CRATES: [Names; 2] = [
             "Unmatched",
         ],
     },
-    Names { folder: "smark/src", shared: &[], participles: &[] },
+    Names { folder: "smark/src", participles: &[] },
 ];
 
 /// Participles that do not end in `ed`.
@@ -60,19 +60,9 @@ const NO_PARTICIPLES: [&str; 3] = ["Feed", "Malformed", "Unsupported"];
 struct Types(BTreeMap<String, usize>);
 
 impl Types {
-    fn read(folder: &Path) -> Self {
-        let (mut types, mut folders) = (Self::default(), vec![folder.to_path_buf()]);
-        while let Some(folder) = folders.pop() {
-            for entry in folder.read_dir().expect("a folder") {
-                let path = entry.expect("an entry").path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|it| it == "rs") && !is_test_file(&path) {
-                    let text = std::fs::read_to_string(&path).expect("a text");
-                    types.visit_file(&syn::parse_file(&text).unwrap_or_else(|error| panic!("{path:?}: {error}")));
-                }
-            }
-        }
+    fn read(folder: &str) -> Self {
+        let mut types = Self::default();
+        rust_files(folder, |path| !is_test_file(path)).iter().for_each(|(_, syntax)| types.visit_file(syntax));
         types
     }
 
@@ -82,20 +72,13 @@ impl Types {
 }
 
 fn is_test_file(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem(path);
     stem == "tests" || stem.ends_with("_tests") || stem.starts_with("test_")
-}
-
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    let is = |attribute: &syn::Attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    };
-    attributes.iter().any(is)
 }
 
 impl<'a> Visit<'a> for Types {
     fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !has_cfg(&item.attrs, &["test"]) {
             visit::visit_item_mod(self, item);
         }
     }
@@ -123,10 +106,10 @@ fn is_participle(name: &str) -> bool {
 
 #[test]
 fn a_name_means_one_type_and_is_a_noun() {
-    for Names { folder, shared, participles } in CRATES {
-        let types = Types::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)).0;
-        let found: Vec<&str> = types.iter().filter(|(_, count)| **count > 1).map(|(name, _)| name.as_str()).collect();
-        assert_eq!(found, shared, "{folder}: names of several types");
+    for Names { folder, participles } in CRATES {
+        let types = Types::read(folder).0;
+        let shared: Vec<&String> = types.iter().filter(|(_, count)| **count > 1).map(|(name, _)| name).collect();
+        assert!(shared.is_empty(), "{folder}: names of several types: {shared:?}");
         let found: Vec<&str> = types.keys().map(String::as_str).filter(|name| is_participle(name)).collect();
         assert_eq!(found, participles, "{folder}: participles");
     }

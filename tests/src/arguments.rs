@@ -1,9 +1,12 @@
 //! The command lines of the programs that compile in many ways: options that all have a value.
 
 use std::collections::HashMap;
-use std::env;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
+use crate::field::program::at;
+use crate::fixture;
 use crate::oracle::builds::{self, Options, With};
 
 /// The options of a command line.
@@ -37,6 +40,22 @@ impl Arguments {
     #[must_use]
     pub fn get<'a>(&'a self, name: &str, otherwise: &'a str) -> &'a str {
         self.given(name).unwrap_or(otherwise)
+    }
+
+    /// The folder of `--folder`, which is made if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// It is not given, or cannot be made.
+    pub fn folder(&self) -> Result<PathBuf, String> {
+        let folder = Path::new(self.given("folder").ok_or("--folder FOLDER?")?);
+        at(folder, fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder)))
+    }
+
+    /// The `smark` of `--smark`, or else the one that was built with this program.
+    #[must_use]
+    pub fn smark(&self) -> PathBuf {
+        self.given("smark").map_or_else(|| fixture::smark().to_owned(), PathBuf::from)
     }
 
     /// The values that commas separate.

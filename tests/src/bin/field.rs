@@ -24,7 +24,6 @@ use simple_markers_tests::field::marked::{Choice, Marked};
 use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::report::{self, Watched};
 use simple_markers_tests::field::{known, programs};
-use simple_markers_tests::fixture;
 use simple_markers_tests::oracle::builds::With;
 use simple_markers_tests::oracle::twin::{self, Passes};
 
@@ -118,10 +117,7 @@ impl Field {
 
 fn measure() -> Result<(), String> {
     let arguments = Arguments::parse(&KNOWN)?;
-    let folder = PathBuf::from(arguments.given("folder").ok_or("--folder FOLDER?")?);
-    at(&folder, fs::create_dir_all(&folder))?;
-    let folder = at(&folder, fs::canonicalize(&folder))?;
-    let smark = arguments.given("smark").map_or_else(|| fixture::smark().to_owned(), PathBuf::from);
+    let (folder, smark) = (arguments.folder()?, arguments.smark());
     let field = Field { arguments, folder, smark };
     let every: Vec<&str> = programs().map(Program::name).collect();
     let names = field.arguments.list("programs", &every.join(","));

@@ -22,7 +22,6 @@ use simple_markers_tests::field::compare::{self, Site};
 use simple_markers_tests::field::marked::{Choice, Marked};
 use simple_markers_tests::field::program::{Failure, Kind, Program, at};
 use simple_markers_tests::field::programs;
-use simple_markers_tests::fixture;
 use simple_markers_tests::oracle::builds::With;
 use simple_markers_tests::oracle::real;
 
@@ -187,10 +186,7 @@ impl Offer<'_> {
 
 fn measure() -> Result<(), String> {
     let arguments = Arguments::parse(&KNOWN)?;
-    let folder = PathBuf::from(arguments.given("folder").ok_or("--folder FOLDER?")?);
-    at(&folder, fs::create_dir_all(&folder))?;
-    let folder = at(&folder, fs::canonicalize(&folder))?;
-    let smark = arguments.given("smark").map_or_else(|| fixture::smark().to_owned(), PathBuf::from);
+    let (folder, smark) = (arguments.folder()?, arguments.smark());
     let offer = Offer { arguments: &arguments, folder, smark };
     let wanted = arguments.list("programs", "bzip2,zstd,quickjs,sqlite,hexyl,jaq,pulldown-cmark");
     for name in wanted {

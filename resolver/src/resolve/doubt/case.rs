@@ -14,6 +14,11 @@ use crate::resolve::Argument;
 use crate::resolve::arguments::FollowedPointer;
 use crate::resolve::instructions::FunctionCode;
 
+/// The most instructions of the range of a location that a rule looks at.
+pub(super) const STEPS: usize = 4096;
+/// The most instructions in other ranges that it looks at.
+pub(super) const OUTSIDE: usize = 64;
+
 /// An argument at a site, and what is known around it.
 pub(in crate::resolve) struct Case<'c> {
     /// The argument as the debug information describes it. It has a location.

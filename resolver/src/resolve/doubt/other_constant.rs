@@ -12,15 +12,11 @@
 
 use std::collections::HashSet;
 
+use super::case::{OUTSIDE, STEPS};
 use super::place::is_constant;
 use super::{Case, Reason};
 use crate::address::Vaddr;
 use crate::location::Location;
-
-/// The most instructions of the range of a location that are looked at.
-const STEPS: usize = 4096;
-/// The most instructions in other ranges that are looked at.
-const OUTSIDE: usize = 64;
 
 /// The instruction with another constant, from which the code leads to the site.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {

@@ -11,15 +11,11 @@
 
 use std::collections::HashSet;
 
-use super::place::register;
+use super::case::{OUTSIDE, STEPS};
+use super::place::{register, register_of, unconverted};
 use super::{Case, Reason};
 use crate::address::Vaddr;
 use crate::location::{Binary, Expr, Location, Node, Register, Source};
-
-/// The most instructions of the range of the location that are looked at.
-const STEPS: usize = 4096;
-/// The most instructions outside of it.
-const OUTSIDE: usize = 64;
 
 /// The instruction where the variable is described with a constant.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
@@ -54,16 +50,13 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
 
 /// Whether a value is a register plus a constant that is not 0, converted or not.
 fn is_offset(location: &Location, wanted: Register) -> bool {
-    let is_register = |value: &Expr| register(&Location::whole(Source::Value(value.clone()))) == Some(wanted);
+    let is_register = |value: &Expr| register_of(value) == Some(wanted);
     let is_step = |value: &Expr| matches!(value.node(), Node::Constant(constant) if constant.bits != 0);
-    let Some(Source::Value(mut value)) = location.source().cloned() else { return false };
-    loop {
-        value = match value.node() {
-            Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => a.clone(),
-            Node::Binary(Binary::Plus, a, b) => return is_register(a) && is_step(b) || is_step(a) && is_register(b),
-            Node::Binary(Binary::Minus, a, b) => return is_register(a) && is_step(b),
-            _ => return false,
-        };
+    let Some(Source::Value(value)) = location.source() else { return false };
+    match unconverted(value).node() {
+        Node::Binary(Binary::Plus, a, b) => is_register(a) && is_step(b) || is_step(a) && is_register(b),
+        Node::Binary(Binary::Minus, a, b) => is_register(a) && is_step(b),
+        _ => false,
     }
 }
 

@@ -8,17 +8,26 @@ use crate::resolve::instructions::FunctionCode;
 
 /// The register that holds a value, converted or not.
 pub(in crate::resolve) fn register(location: &Location) -> Option<Register> {
-    fn converted(value: &Expr) -> Option<Register> {
-        match value.node() {
-            Node::Register(register, _) => Some(*register),
-            Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => converted(a),
-            _ => None,
-        }
-    }
     match location.source()? {
         Source::Register(register) => Some(*register),
-        Source::Value(value) => converted(value),
+        Source::Value(value) => register_of(value),
         _ => None,
+    }
+}
+
+/// The register that a computation only converts.
+pub(super) fn register_of(value: &Expr) -> Option<Register> {
+    match unconverted(value).node() {
+        Node::Register(register, _) => Some(*register),
+        _ => None,
+    }
+}
+
+/// What a computation converts, or cuts to some bits.
+pub(super) fn unconverted(value: &Expr) -> &Expr {
+    match value.node() {
+        Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => unconverted(a),
+        _ => value,
     }
 }
 
