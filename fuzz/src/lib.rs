@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
-use simple_markers_resolver::fuzzing::{DebugInfo, Described, Die, Frame, Lookup, Moment, Sections, Step, TypeRef};
+use simple_markers_resolver::fuzzing::{DebugInfo, VariableLocation, Die, Frame, Lookup, Moment, Sections, Step, TypeRef};
 use simple_markers_resolver::location::{InfoOffset, Location, LocationNames, Machine, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
@@ -245,7 +245,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
 /// Queries everything about an entry as a variable.
 pub fn use_variable(info: &DebugInfo<'_>, variable: Die, frame: &Frame) {
     let of = info.type_of(variable).ok().flatten();
-    if let Ok(Described::At { location, .. }) = info.variable(variable, frame) {
+    if let Ok(VariableLocation::At { location, .. }) = info.variable(variable, frame) {
         use_location(info, &location, of);
     }
     if let Ok(ranges) = info.variable_ranges(variable) {

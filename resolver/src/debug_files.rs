@@ -81,7 +81,7 @@ impl DebugSourceKind {
 }
 
 /// A file that was opened.
-pub struct Opened {
+pub struct DebugFile {
     /// Its bytes.
     pub bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     /// Its path, for reading.
@@ -90,9 +90,9 @@ pub struct Opened {
     pub source: DebugSourceKind,
 }
 
-impl std::fmt::Debug for Opened {
+impl std::fmt::Debug for DebugFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opened").field("path", &self.path).field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("DebugFile").field("path", &self.path).field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -100,7 +100,7 @@ impl std::fmt::Debug for Opened {
 pub trait DebugFiles: std::fmt::Debug + Sync {
     /// Offers candidates for a wanted file to `take`, the most likely first, and returns the first one that
     /// `take` accepts; `None` if it accepts none.
-    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened>;
+    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&DebugFile) -> bool) -> Option<DebugFile>;
 }
 
 /// Offers no files: only the image itself is read.
@@ -108,7 +108,7 @@ pub trait DebugFiles: std::fmt::Debug + Sync {
 pub struct NoDebugFiles;
 
 impl DebugFiles for NoDebugFiles {
-    fn open(&self, _: &DebugFileRequest<'_>, _: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
+    fn open(&self, _: &DebugFileRequest<'_>, _: &mut dyn FnMut(&DebugFile) -> bool) -> Option<DebugFile> {
         None
     }
 }

@@ -82,5 +82,5 @@ pub use simple_markers_record as record;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::dwarf::{DebugInfo, Described, Die, Frame, Lookup, Moment, Scope, Sections, Step, TypeRef};
+    pub use crate::dwarf::{DebugInfo, Die, Frame, Lookup, Moment, Scope, Sections, Step, TypeRef, VariableLocation};
 }

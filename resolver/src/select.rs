@@ -77,7 +77,7 @@ pub struct Selection {
 
 /// A pattern that no row matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmatched {
+pub struct UnmatchedPattern {
     /// The field that it was matched against.
     pub field: Field,
     /// The pattern.
@@ -182,29 +182,32 @@ impl Selection {
 
     /// The patterns that match none of `rows`, each taken alone.
     #[must_use]
-    pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
+    pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<UnmatchedPattern> {
         self.unmatched_among(|field| rows.iter().flat_map(move |row| field.in_row(row)))
     }
 
     /// The patterns for names that match none of `names`, each taken alone.
     #[must_use]
-    pub fn unmatched_names(&self, names: &[&str]) -> Vec<Unmatched> {
+    pub fn unmatched_names(&self, names: &[&str]) -> Vec<UnmatchedPattern> {
         self.unmatched_among(|field| names.iter().copied().map(Cow::Borrowed).filter(move |_| field == Field::Name))
     }
 
     /// The patterns that match none of `all`, each taken alone.
     #[must_use]
-    pub fn unmatched_fields(&self, all: &[Fields<'_>]) -> Vec<Unmatched> {
+    pub fn unmatched_fields(&self, all: &[Fields<'_>]) -> Vec<UnmatchedPattern> {
         self.unmatched_among(|field| all.iter().flat_map(move |fields| field.among(fields).map(Cow::Borrowed)))
     }
 
-    fn unmatched_among<'a, I: Iterator<Item = Cow<'a, str>>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {
+    fn unmatched_among<'a, I: Iterator<Item = Cow<'a, str>>>(
+        &self,
+        values: impl Fn(Field) -> I,
+    ) -> Vec<UnmatchedPattern> {
         let nothing = |(field, glob): &&(Field, GlobMatcher)| !values(*field).any(|value| glob.is_match(&*value));
         let unmatched = |(field, glob): &(Field, GlobMatcher)| {
             let pattern = glob.glob().glob().to_owned();
             let names: Vec<Cow<'a, str>> = values(*field).collect();
             let closest = closest(&pattern, names.iter().map(|name| &**name));
-            Unmatched { field: *field, pattern, closest }
+            UnmatchedPattern { field: *field, pattern, closest }
         };
         self.globs.iter().filter(nothing).map(unmatched).collect()
     }

@@ -8,7 +8,8 @@ use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, 
 use simple_markers_resolver::english;
 use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::resolve::{
-    Absence, Ended, Exactness, Failure, GhostProblem, Inlined, Marker, Nearest, Reason, Resolution, Verdict,
+    Absence, Exactness, Failure, GhostProblem, InlinedFunction, LocationEnd, Marker, Nearest, Reason, Resolution,
+    Verdict,
 };
 
 /// A resolution with every kind of result, including exactness and absence reasons.
@@ -19,7 +20,7 @@ fn resolution() -> Resolution {
         site.exactness = Some(Exactness::Exact);
     }
     markers[0].sites[1].exactness = Some(Exactness::Shared);
-    markers[0].sites[0].args[5].ended = Some(Ended {
+    markers[0].sites[0].args[5].ended = Some(LocationEnd {
         distance: 4,
         instruction: Some("call   0x1100".into()),
         file: Some("/project/queue.c".into()),
@@ -617,8 +618,13 @@ fn people_see_the_line_the_cause_and_the_corrected_source() {
     let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
     argument.verdict = Some(Verdict::Lost);
     argument.reason = Some(Reason::NotDescribedHere { nearest: Some(Nearest::Ends { before: 3 }) });
-    argument.ended =
-        Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None, shared: None });
+    argument.ended = Some(LocationEnd {
+        distance: 3,
+        instruction: Some("call   0x10".into()),
+        file: None,
+        line: None,
+        shared: None,
+    });
     let report = report(&resolution);
     let text = written(|out| check::human::write(out, &resolution, &report, &mut source, TextLayout::default()));
     assert_eq!(
@@ -647,7 +653,7 @@ fn a_lost_text_of_an_async_function_needs_a_probe() {
         let marker = &mut resolution.images[0].markers[0];
         marker.file = "/project/src/queue.rs".into();
         let site = &mut marker.sites[0];
-        site.inlined = vec![Inlined { function: function.into(), call_file: None, call_line: None }];
+        site.inlined = vec![InlinedFunction { function: function.into(), call_file: None, call_line: None }];
         site.args[0].verdict = Some(Verdict::Lost);
         site.args[0].type_name = Some("&str".into());
         let report = report(&resolution);

@@ -5,7 +5,7 @@ use images::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
 use simple_markers_resolver::english;
-use simple_markers_resolver::export::{self, Consumer, ExportError, ExportSettings, Exported};
+use simple_markers_resolver::export::{self, Consumer, ExportError, ExportSettings, ExportText};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Exactness, Reason, ResolvedImage, Verdict, resolve};
 
@@ -15,7 +15,7 @@ fn resolved(bytes: &[u8]) -> ResolvedImage {
     resolution.images.remove(0)
 }
 
-fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &ExportSettings) -> Result<Exported, ExportError> {
+fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &ExportSettings) -> Result<ExportText, ExportError> {
     export::text(&resolved(bytes), bytes, path, &|_| true, to, settings)
 }
 

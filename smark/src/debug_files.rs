@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use simple_markers_resolver::debug_files::{DebugFileRequest, DebugFiles, DebugSourceKind, Opened};
+use simple_markers_resolver::debug_files::{DebugFile, DebugFileRequest, DebugFiles, DebugSourceKind};
 
 use crate::files;
 
@@ -93,7 +93,7 @@ impl<'a> DebugFolders<'a> {
 }
 
 impl DebugFiles for DebugFolders<'_> {
-    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
+    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&DebugFile) -> bool) -> Option<DebugFile> {
         let mut seen: Vec<PathBuf> = Vec::new();
         for (source, path) in self.candidates(request).into_iter().chain(fetched(request)) {
             // Most candidates do not exist. A file that cannot be read is treated the same.
@@ -101,7 +101,7 @@ impl DebugFiles for DebugFolders<'_> {
             if seen.contains(&path) {
                 continue;
             }
-            let opened = Opened { bytes: Box::new(bytes), path: path.display().to_string(), source };
+            let opened = DebugFile { bytes: Box::new(bytes), path: path.display().to_string(), source };
             if take(&opened) {
                 return Some(opened);
             }

@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{self, Detail, DiagnosticSeverity, Failure, Marker, Resolution, Row};
-use simple_markers_resolver::select::{Field, Selection, Unmatched};
+use simple_markers_resolver::select::{Field, Selection, UnmatchedPattern};
 
 use crate::console::{Console, Status};
 use crate::debug_files::DebugFolders;
@@ -205,7 +205,7 @@ impl MarkerSelection {
     }
 
     /// The patterns that match nothing.
-    pub(crate) fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
+    pub(crate) fn unmatched(&self, rows: &[Row<'_>]) -> Vec<UnmatchedPattern> {
         self.selection.unmatched(rows)
     }
 }
@@ -215,7 +215,7 @@ pub(crate) fn report_selection(
     console: &Console,
     selection: &Selection,
     patterns: &[String],
-    unmatched: &[Unmatched],
+    unmatched: &[UnmatchedPattern],
     is_empty: bool,
 ) -> Status {
     for unmatched in unmatched {
@@ -284,8 +284,8 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
 }
 
 /// The message for a pattern that matches nothing.
-pub(crate) fn no_match(unmatched: &Unmatched, operands: &[String]) -> String {
-    let Unmatched { field, pattern, closest } = unmatched;
+pub(crate) fn no_match(unmatched: &UnmatchedPattern, operands: &[String]) -> String {
+    let UnmatchedPattern { field, pattern, closest } = unmatched;
     let mut message = format!("no {} matches `{pattern}`", field.as_str());
     if *field == Field::Name && operands.contains(pattern) {
         message.push_str(" (and there is no file of that name)");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, RunTimeEndian};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
-use simple_markers_resolver::debug_files::{DebugFileRequest, DebugFiles as _, Opened};
+use simple_markers_resolver::debug_files::{DebugFile, DebugFileRequest, DebugFiles as _};
 use simple_markers_resolver::text::hexadecimal;
 
 use crate::debug_files::DebugFolders;
@@ -113,10 +113,10 @@ impl Symbols {
 }
 
 /// The separate debug file of an image, by its build id.
-fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<Opened> {
+fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<DebugFile> {
     let id = image.build_id().ok()??;
     let text = hexadecimal(id);
-    let mut belongs = |opened: &Opened| {
+    let mut belongs = |opened: &DebugFile| {
         let file = object::File::parse((*opened.bytes).as_ref());
         file.is_ok_and(|file| file.build_id().ok().flatten() == Some(id))
     };

@@ -6,14 +6,14 @@ use std::io::{ErrorKind, Write as _};
 use std::process::{Command, Output};
 
 use anyhow::{Context as _, bail};
-use simple_markers_resolver::export::Exported;
+use simple_markers_resolver::export::ExportText;
 use simple_markers_resolver::resolve::Architecture;
 
 /// What a line of the answers begins with.
 const ANSWER: &str = "smark-verify";
 
 /// Fails if gdb sets a breakpoint of a script for the program at `path` elsewhere, or not at all.
-pub(crate) fn breakpoints(exported: &Exported, path: &str, arch: Architecture) -> anyhow::Result<()> {
+pub(crate) fn breakpoints(exported: &ExportText, path: &str, arch: Architecture) -> anyhow::Result<()> {
     let mut script = tempfile::NamedTempFile::new().context("--verify: no temporary file")?;
     script.write_all(exported.text.as_bytes()).context("--verify: the temporary file")?;
     let mut questions = tempfile::NamedTempFile::new().context("--verify: no temporary file")?;
@@ -36,7 +36,7 @@ pub(crate) fn breakpoints(exported: &Exported, path: &str, arch: Architecture) -
 }
 
 /// The commands that ask for the address of each breakpoint. `info breakpoints` sets `$_` to it.
-fn ask(exported: &Exported) -> String {
+fn ask(exported: &ExportText) -> String {
     exported.breakpoints.iter().fold(String::new(), |mut text, breakpoint| {
         let number = breakpoint.number;
         let _ = writeln!(text, "set var $_ = -1L\ninfo breakpoints {number}\nprintf \"{ANSWER} {number} %lx\\n\", $_");
@@ -44,7 +44,7 @@ fn ask(exported: &Exported) -> String {
     })
 }
 
-fn compare(exported: &Exported, output: &Output) -> anyhow::Result<()> {
+fn compare(exported: &ExportText, output: &Output) -> anyhow::Result<()> {
     let said = String::from_utf8_lossy(&output.stdout);
     let answers: BTreeMap<usize, u64> = said.lines().filter_map(answer).collect();
     let mut wrong = Vec::new();

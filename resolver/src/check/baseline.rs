@@ -12,9 +12,9 @@ use strum::VariantArray as _;
 
 use super::findings::finding;
 use super::least::Least;
-use super::lock::{Locked, Section};
+use super::lock::{LockedMarker, Section};
 use super::{
-    CanKeep, Cause, Check, Checked, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
+    CanKeep, Cause, Check, CheckedMarker, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
     relative,
 };
 use crate::resolve::{Marker, Verdict};
@@ -95,7 +95,7 @@ impl TargetMarker {
         }
     }
 
-    fn has_same_text(&self, locked: &Locked) -> bool {
+    fn has_same_text(&self, locked: &LockedMarker) -> bool {
         let args = locked.args.as_deref().unwrap_or_default();
         locked.file.as_deref() == Some(&*self.file)
             && locked.format.as_deref() == Some(&*self.format)
@@ -106,7 +106,7 @@ impl TargetMarker {
 
 /// Pairs observed markers with those of a lock file. Returns for each observed marker the index of
 /// its locked one, and whether it was renamed.
-pub(super) fn pair(observed: &[TargetMarker], locked: &[Locked]) -> Vec<Option<(usize, bool)>> {
+pub(super) fn pair(observed: &[TargetMarker], locked: &[LockedMarker]) -> Vec<Option<(usize, bool)>> {
     let mut pairs: Vec<Option<(usize, bool)>> = vec![None; observed.len()];
     let mut taken: HashSet<usize> = HashSet::new();
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -175,7 +175,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn checked<'r>(&self, report: &'r Report, index: (usize, usize)) -> Option<(&'r Checked, Option<u32>)> {
+    fn checked<'r>(&self, report: &'r Report, index: (usize, usize)) -> Option<(&'r CheckedMarker, Option<u32>)> {
         // The markers are sorted by index.
         let at = report.markers.binary_search_by_key(&index, |checked| checked.index).ok()?;
         let column = self.check.resolution.images.get(index.0)?.markers.get(index.1)?.column;
@@ -239,7 +239,7 @@ impl Comparison<'_> {
     fn compare_arguments(
         &self,
         observed: &TargetMarker,
-        locked: &Locked,
+        locked: &LockedMarker,
         report: &Report,
         findings: &mut Vec<Finding>,
     ) {

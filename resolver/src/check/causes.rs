@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::problem::Cause;
-use crate::resolve::{Argument, Ended, Exactness, Marker, Reason, Site, SitePlace, Survival, Verdict};
+use crate::resolve::{Argument, Exactness, LocationEnd, Marker, Reason, Site, SitePlace, Survival, Verdict};
 
 /// The highest number of items listed.
 const MOST: usize = 4;
@@ -56,7 +56,7 @@ pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<Cause> {
         None => {}
     }
     if let Some(ended) = &argument.ended {
-        causes.push(Cause::RangeEnded(Ended { shared: None, ..ended.clone() }));
+        causes.push(Cause::RangeEnded(LocationEnd { shared: None, ..ended.clone() }));
         let shared = ended.shared.as_ref();
         causes.extend(shared.map(|variable| Cause::SharedRegister { variable: Arc::clone(variable) }));
     }

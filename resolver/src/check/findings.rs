@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::least::code_of;
-use super::{CanKeep, Cause, Check, Checked, Finding, Problem, Report, Severity, causes, relative};
+use super::{CanKeep, Cause, Check, CheckedMarker, Finding, Problem, Report, Severity, causes, relative};
 use crate::resolve::{
     Absence, Argument, Exactness, Marker, NO_FUNCTION, Origin, ResolvedImage, Site, Survival, Verdict,
 };
@@ -35,7 +35,7 @@ pub(super) fn find(check: &Check<'_>, report: &mut Report) {
 }
 
 /// A finding about a marker, still without arguments, sites and causes.
-pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) -> Finding {
+pub(super) fn finding(checked: &CheckedMarker, column: Option<u32>, problem: Problem) -> Finding {
     Finding {
         code: problem.code(),
         severity: Severity::Warn,
@@ -59,7 +59,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) 
 }
 
 struct Of<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedMarker,
     image: &'a ResolvedImage,
     marker: &'a Marker,
 }

@@ -30,12 +30,12 @@ pub struct Section {
     /// (`x86_64-unknown-linux-gnu`).
     pub target: String,
     /// The markers.
-    pub markers: Vec<Locked>,
+    pub markers: Vec<LockedMarker>,
 }
 
 /// What is accepted for a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Locked {
+pub struct LockedMarker {
     /// Its name.
     pub name: String,
     /// Its source file; `None` if any file is accepted.
@@ -50,14 +50,14 @@ pub struct Locked {
     /// exceptions and comments.
     pub gone: bool,
     /// The findings that are not reported.
-    pub exceptions: Vec<Excepted>,
+    pub exceptions: Vec<LockException>,
     /// The line in the file, from 1.
     pub line: usize,
 }
 
 /// A finding that the lock file excepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excepted {
+pub struct LockException {
     /// The codes.
     pub codes: Codes,
     /// The code, word or group, as written.
@@ -197,7 +197,7 @@ impl<'t> TomlReader<'t> {
         }
     }
 
-    fn marker(&self, table: &Table) -> Result<Locked, LockError> {
+    fn marker(&self, table: &Table) -> Result<LockedMarker, LockError> {
         self.known(table, &["name", "file", "format", "sites", "args", "gone", "exception"])?;
         let sites = match table.get("sites") {
             None => None,
@@ -213,7 +213,7 @@ impl<'t> TomlReader<'t> {
             }
         };
         let exceptions = self.tables(table, "exception")?;
-        Ok(Locked {
+        Ok(LockedMarker {
             name: self.string(table, "name")?,
             file: self.optional(table, "file")?,
             format: self.optional(table, "format")?,
@@ -240,7 +240,7 @@ impl<'t> TomlReader<'t> {
         args.iter().map(least).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    fn exception(&self, table: &Table) -> Result<Excepted, LockError> {
+    fn exception(&self, table: &Table) -> Result<LockException, LockError> {
         self.known(table, &["code", "argument", "reason"])?;
         let code = self.string(table, "code")?;
         let at_code = || table.get("code").and_then(Item::span);
@@ -250,6 +250,6 @@ impl<'t> TomlReader<'t> {
             error
         })?;
         let (argument, line) = (self.optional(table, "argument")?, self.line(table.span()).0);
-        Ok(Excepted { codes, code, argument, reason, line })
+        Ok(LockException { codes, code, argument, reason, line })
     }
 }

@@ -36,7 +36,7 @@ pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
 pub use problem::{CanKeep, Cause, Exception, Problem, Remark};
 pub use profile_settings::{DebugSetting, ProfileSettings, StripSetting};
-pub use report::{Checked, Finding, Report, Summary};
+pub use report::{CheckedMarker, Finding, Report, Summary};
 use request::relative;
 pub use request::{Check, Profile};
 pub use settings::{Level, Setting, Settings};
@@ -57,7 +57,7 @@ pub fn check(check: &Check<'_>) -> Report {
     for (of, image) in check.resolution.images.iter().enumerate() {
         let path: Arc<str> = image.path.as_str().into();
         for (index, marker) in image.markers.iter().enumerate().filter(|(_, marker)| (check.keep)(marker)) {
-            report.markers.push(Checked {
+            report.markers.push(CheckedMarker {
                 index: (of, index),
                 image: Arc::clone(&path),
                 module: Arc::clone(&image.module),

@@ -84,13 +84,13 @@ impl Policy {
     pub fn set(&mut self, severity: Severity, codes: &Codes) {
         for selected in &codes.0 {
             match *selected {
-                Selected::Code(code) => {
+                CodeSelector::Code(code) => {
                     self.levels.insert(code, severity);
                     if code == Code::Doubtful {
                         self.reasons.clear();
                     }
                 }
-                Selected::Reason(reason) => _ = self.reasons.insert(reason, severity),
+                CodeSelector::Reason(reason) => _ = self.reasons.insert(reason, severity),
             }
         }
     }
@@ -98,10 +98,10 @@ impl Policy {
 
 /// The codes that a word selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Codes(Vec<Selected>);
+pub struct Codes(Vec<CodeSelector>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Selected {
+enum CodeSelector {
     Code(Code),
     /// A reason of doubtful arguments.
     Reason(&'static str),
@@ -115,14 +115,14 @@ impl Codes {
     ///
     /// There is no such code or group, or the code is never reported. The message names the groups.
     pub fn parse(word: &str) -> Result<Self, String> {
-        let of_codes = |codes: &mut dyn Iterator<Item = Code>| Self(codes.map(Selected::Code).collect());
+        let of_codes = |codes: &mut dyn Iterator<Item = Code>| Self(codes.map(CodeSelector::Code).collect());
         if word.eq_ignore_ascii_case("all") {
             return Ok(of_codes(&mut codes()));
         }
         if let Some((code, reason)) = word.split_once('.') {
             let is_doubtful = verdicts::find(code).is_some_and(|of| of.code == Code::Doubtful);
             return match Reason::doubt(reason).filter(|_| is_doubtful) {
-                Some(reason) => Ok(Self(vec![Selected::Reason(reason)])),
+                Some(reason) => Ok(Self(vec![CodeSelector::Reason(reason)])),
                 None if is_doubtful => {
                     Err(format!("no doubt is called `{reason}`; the reasons are {}", Reason::doubts().join(", ")))
                 }
@@ -149,7 +149,7 @@ impl Codes {
 
     /// How much is selected: more by a group than by a code, and more by a code than by a reason.
     pub(super) fn breadth(&self) -> usize {
-        let of = |selected: &Selected| if matches!(selected, Selected::Code(_)) { 2 } else { 1 };
+        let of = |selected: &CodeSelector| if matches!(selected, CodeSelector::Code(_)) { 2 } else { 1 };
         self.0.iter().map(of).sum()
     }
 
@@ -157,8 +157,8 @@ impl Codes {
     /// these reasons.
     #[must_use]
     pub fn contains(&self, code: Code, reasons: &[&str]) -> bool {
-        let has = |reason: &&str| self.0.iter().any(|it| matches!(it, Selected::Reason(of) if of == reason));
-        self.0.contains(&Selected::Code(code))
+        let has = |reason: &&str| self.0.iter().any(|it| matches!(it, CodeSelector::Reason(of) if of == reason));
+        self.0.contains(&CodeSelector::Code(code))
             || code == Code::Doubtful && !reasons.is_empty() && reasons.iter().all(has)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::least::{Least, code_of};
 use super::profile_settings::ProfileSettings;
 use crate::resolve::{
-    Absence, Diagnostic, DiagnosticKind, Ended, Exactness, ExactnessReason, Inlined, LineProblem, Mismatch,
-    Predecessor, ProbeReason, Reason, Verdict,
+    Absence, Diagnostic, DiagnosticKind, Exactness, ExactnessReason, InlinedFunction, LineProblem, LocationEnd,
+    Mismatch, Predecessor, ProbeReason, Reason, Verdict,
 };
 use crate::verdicts::Code;
 
@@ -184,7 +184,7 @@ pub enum Cause {
     /// Why the argument cannot be read.
     Argument(Reason),
     /// What ended the live range of the argument. Its `shared` is always `None`.
-    RangeEnded(Ended),
+    RangeEnded(LocationEnd),
     /// The argument shared its register with another variable until the live range ended.
     SharedRegister {
         /// The other variable.
@@ -200,7 +200,7 @@ pub enum Cause {
         /// The function that contains the copy; `None` if it has no name.
         function: Option<Arc<str>>,
         /// The inlined functions, innermost first.
-        inlined: Vec<Inlined>,
+        inlined: Vec<InlinedFunction>,
     },
     /// The compiler made several copies of the code around the marker.
     Duplicated {

@@ -79,12 +79,12 @@ pub struct Report {
     /// Files that could not be read, and malformed records.
     pub failures: Vec<String>,
     /// The markers that were checked.
-    pub markers: Vec<Checked>,
+    pub markers: Vec<CheckedMarker>,
 }
 
 /// A marker that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedMarker {
     /// The index of the image in [`crate::resolve::Resolution::images`], and of the marker in it.
     pub index: (usize, usize),
     /// The image, as it was named.

@@ -117,10 +117,10 @@ fn string(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> Result<O
     }
 }
 
-type Spanned = (String, Option<std::ops::Range<usize>>);
+type SpannedString = (String, Option<std::ops::Range<usize>>);
 
 /// The strings of a list, or a string alone, each with its place.
-fn strings(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Vec<Spanned>>, LockError> {
+fn strings(reader: &TomlReader<'_>, table: &dyn TableLike, key: &str) -> Result<Option<Vec<SpannedString>>, LockError> {
     let Some(item) = table.get(key) else { return Ok(None) };
     if let Some(text) = item.as_str() {
         return Ok(Some(vec![(text.to_owned(), item.span())]));

@@ -7,7 +7,7 @@
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value, value};
 
 use super::baseline::{TargetMarker, observe, pair};
-use super::lock::{Locked, VERSION, is_of};
+use super::lock::{LockedMarker, VERSION, is_of};
 use super::{Check, Lock, LockError, Profile};
 
 /// The head of a new file.
@@ -63,7 +63,7 @@ impl Lock {
 }
 
 /// Writes the markers of a section.
-fn update(section: &mut Table, observed: &[TargetMarker], locked: &[Locked], kept: &mut Vec<String>) {
+fn update(section: &mut Table, observed: &[TargetMarker], locked: &[LockedMarker], kept: &mut Vec<String>) {
     let mut tables: Vec<Option<Table>> = taken(section, "marker").into_iter().map(Some).collect();
     let pairs = pair(observed, locked);
     let mut markers = Vec::new();
@@ -90,7 +90,7 @@ fn update(section: &mut Table, observed: &[TargetMarker], locked: &[Locked], kep
 }
 
 /// Writes the results for a marker.
-fn write(table: &mut Table, observed: &TargetMarker, locked: Option<&Locked>) {
+fn write(table: &mut Table, observed: &TargetMarker, locked: Option<&LockedMarker>) {
     if table.decor().prefix().is_none() {
         table.decor_mut().set_prefix("\n");
     }

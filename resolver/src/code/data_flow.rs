@@ -31,7 +31,7 @@ pub(crate) struct Convention {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DataFlow {
     /// The general-purpose registers that it writes, each with the new value.
-    pub(crate) writes: SmallVec<[(Gpr, Computed); 2]>,
+    pub(crate) writes: SmallVec<[(Gpr, RegisterValue); 2]>,
     /// The memory that it accesses, in the order of the reads, then the writes.
     pub(crate) accesses: SmallVec<[Access; 1]>,
     /// The memory that it fills in one go, upwards, if its count is not 0.
@@ -52,7 +52,7 @@ impl DataFlow {
             _ => false,
         };
         let is_same = used.register == *to && self.accesses.is_empty();
-        (is_same && (is_part || *computed == Computed::Low(*to))).then_some(*to)
+        (is_same && (is_part || *computed == RegisterValue::Low(*to))).then_some(*to)
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum How {
 
 /// The new value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Computed {
+pub(crate) enum RegisterValue {
     /// Anything.
     Unknown,
     /// A register and a constant.

@@ -1,7 +1,7 @@
 //! What the instructions of a function do with values, one [`DataFlow`] for each instruction of its [`Cfg`].
 
 use super::cfg::Cfg;
-use super::data_flow::{Base, Computed, Convention, DataFlow};
+use super::data_flow::{Base, Convention, DataFlow, RegisterValue};
 use super::edge::EdgeKind;
 use super::function::Function;
 
@@ -35,7 +35,8 @@ impl Flows {
     pub(crate) fn may_spill(&self, size: u64) -> bool {
         let sp = self.convention.stack_pointer;
         let is_copied = |flow: &DataFlow| {
-            let is_sum = |computed| matches!(computed, Computed::Sum(from, _) | Computed::Low(from) if from == sp);
+            let is_sum =
+                |computed| matches!(computed, RegisterValue::Sum(from, _) | RegisterValue::Low(from) if from == sp);
             flow.writes.iter().any(|&(to, computed)| to != sp && is_sum(computed))
                 || flow.accesses.iter().any(|access| access.stored == Some(sp))
         };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::cfg::Cfg;
-use super::data_flow::{Computed, Gpr};
+use super::data_flow::{Gpr, RegisterValue};
 use super::instruction::Successors;
 use super::values::Values;
 use crate::address::Vaddr;
@@ -34,8 +34,8 @@ impl Values {
                 let written = flow.writes.iter().find(|(written, _)| *written == register).map(|(_, value)| *value);
                 match written {
                     None if !is_result => todo.push((before, register)),
-                    Some(Computed::Sum(from, 0)) => todo.push((before, from)),
-                    Some(Computed::Low(from)) if size <= 4 => todo.push((before, from)),
+                    Some(RegisterValue::Sum(from, 0)) => todo.push((before, from)),
+                    Some(RegisterValue::Low(from)) if size <= 4 => todo.push((before, from)),
                     _ => made.push(Vaddr(cfg.instructions.get(before)?.at)),
                 }
             }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::cfg::Cfg;
-use super::data_flow::{Access, Computed, Fill, Gpr};
+use super::data_flow::{Access, Fill, Gpr, RegisterValue};
 use super::instruction::{Instruction, Successors};
 use super::values::{State, Symbolic, ValueSymbol, Values, Word};
 use crate::address::Vaddr;
@@ -164,7 +164,7 @@ impl Values {
     fn takes(&self, index: usize, after: &State, address: Symbolic) -> bool {
         let Some(flow) = self.flows.get(index) else { return false };
         flow.writes.iter().any(|(register, computed)| {
-            let is_sum = *register != self.convention.stack_pointer && matches!(computed, Computed::Sum(..));
+            let is_sum = *register != self.convention.stack_pointer && matches!(computed, RegisterValue::Sum(..));
             is_sum && after.register(*register) == Some(address)
         })
     }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cfg::Cfg;
-use super::data_flow::{Computed, Gpr};
+use super::data_flow::{Gpr, RegisterValue};
 use super::instruction::Successors;
 use super::values::{State, Symbolic, ValueSymbol, Values};
 use crate::address::Vaddr;
@@ -66,7 +66,7 @@ impl Values {
                 }
             }
             for (register, computed) in flow.writes.iter().filter(|(register, _)| *register != sp) {
-                if matches!(computed, Computed::Sum(..)) {
+                if matches!(computed, RegisterValue::Sum(..)) {
                     frame.taken.extend(after.register(*register).filter(|address| address.symbol.is_stack(sp)));
                 }
             }

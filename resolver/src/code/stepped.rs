@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::cfg::Cfg;
-use super::data_flow::{Computed, DataFlow, Gpr};
+use super::data_flow::{DataFlow, Gpr, RegisterValue};
 use super::values::Values;
 use crate::address::Vaddr;
 
@@ -57,7 +57,7 @@ impl Values {
                 break;
             }
             for (to, computed) in &flow.writes {
-                let is_copy = *computed == Computed::Low(register) || sum(flow, *to, register) == Some(0);
+                let is_copy = *computed == RegisterValue::Low(register) || sum(flow, *to, register) == Some(0);
                 if written.insert(*to) && is_copy {
                     copies.insert(*to);
                 }
@@ -101,7 +101,7 @@ impl Values {
 /// The constant that an instruction adds to a register for its result in another one.
 fn sum(flow: &DataFlow, to: Gpr, from: Gpr) -> Option<i64> {
     flow.writes.iter().find(|(written, _)| *written == to).and_then(|(_, computed)| match computed {
-        Computed::Sum(of, by) | Computed::LowSum(of, by) if *of == from => Some(*by),
+        RegisterValue::Sum(of, by) | RegisterValue::LowSum(of, by) if *of == from => Some(*by),
         _ => None,
     })
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::cfg::Cfg;
-use super::data_flow::{Access, Base, Computed, Convention, DataFlow, GPRS, Gpr};
+use super::data_flow::{Access, Base, Convention, DataFlow, GPRS, Gpr, RegisterValue};
 use super::edge::EdgeKind;
 use super::flows::Flows;
 use super::instruction::Successors;
@@ -129,13 +129,15 @@ impl State {
         let mut loaded = Vec::new();
         for &(register, computed) in &flow.writes {
             let value = match computed {
-                Computed::Unknown | Computed::LowSum(..) => made(register),
-                Computed::Sum(from, bytes) => {
+                RegisterValue::Unknown | RegisterValue::LowSum(..) => made(register),
+                RegisterValue::Sum(from, bytes) => {
                     self.register(from).and_then(|value| value.plus(bytes)).unwrap_or_else(|| made(register))
                 }
-                Computed::Low(from) => self.register(from).map_or_else(|| made(register), Symbolic::low),
-                Computed::Address(number) | Computed::Constant(number) => ValueSymbol::Zero.plus(number as i64),
-                Computed::Load(index) => self.load(flow.accesses.get(index)).unwrap_or_else(|| {
+                RegisterValue::Low(from) => self.register(from).map_or_else(|| made(register), Symbolic::low),
+                RegisterValue::Address(number) | RegisterValue::Constant(number) => {
+                    ValueSymbol::Zero.plus(number as i64)
+                }
+                RegisterValue::Load(index) => self.load(flow.accesses.get(index)).unwrap_or_else(|| {
                     let value = made(register);
                     loaded.push((index, value));
                     value

@@ -11,12 +11,12 @@ use gimli::{
     CfaRule, CieOrFde, CommonInformationEntry, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw,
 };
 
-use super::described::Described;
 use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::frame::{Frame, Frames};
 use super::locations::Locations;
 use super::sections::Reader;
 use super::unsupported::{FrameBaseProblem, Unsupported};
+use super::variable_location::VariableLocation;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
 use crate::location::{Expr, Node, Register, Source, ValueType};
@@ -85,7 +85,7 @@ impl<'s> Locations<'s> {
         let (from, value) = base.ok_or_else(|| unsupported(FrameBaseProblem::NoAttribute))?;
         let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
         match evaluator.attribute(from, &value)? {
-            Described::At { location, .. } => match location.source() {
+            VariableLocation::At { location, .. } => match location.source() {
                 // Clang's `DW_OP_reg6`: the frame base is the content of the register.
                 Some(Source::Register(register)) => {
                     Expr::new(Node::Register(*register, ValueType::Generic)).ok_or_else(ExpressionRefusal::too_large)
@@ -95,9 +95,9 @@ impl<'s> Locations<'s> {
                 }
                 _ => Err(unsupported(FrameBaseProblem::Pieces)),
             },
-            Described::Entry { value } => Err(ExpressionRefusal::Entry(value)),
-            Described::Unsupported { why } => Err(ExpressionRefusal::Unsupported(why)),
-            Described::Lost { .. } | Described::Never | Described::Dropped => {
+            VariableLocation::Entry { value } => Err(ExpressionRefusal::Entry(value)),
+            VariableLocation::Unsupported { why } => Err(ExpressionRefusal::Unsupported(why)),
+            VariableLocation::Lost { .. } | VariableLocation::Never | VariableLocation::Dropped => {
                 Err(unsupported(FrameBaseProblem::NotHere))
             }
         }

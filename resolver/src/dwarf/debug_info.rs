@@ -6,12 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::definitions::{Definition, DefinitionFilter};
-use super::described::Described;
 use super::files::SourcePath;
 use super::frame::Frame;
 use super::landing_pads::LandingPad;
 use super::line_absence::LineAbsence;
-use super::lines::{Lines, Matched, Rows};
+use super::lines::{FileMatch, Lines, Rows};
 use super::locations::Locations;
 use super::lookup::Lookup;
 use super::members::ClassMember;
@@ -25,6 +24,7 @@ use super::types::{TypeRef, Types};
 use super::unit::{Die, is_cxx};
 use super::units::Units;
 use super::unsupported::{ExceptionTableProblem, Unsupported};
+use super::variable_location::VariableLocation;
 use gimli::constants as dw;
 
 use crate::address::Vaddr;
@@ -342,12 +342,12 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The location of the variable that a [`Source::ImplicitPointer`] points into;
-    /// [`Described::Never`] if there is none.
+    /// [`VariableLocation::Never`] if there is none.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<Described, Error> {
+    pub fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<VariableLocation, Error> {
         self.locations.pointee(variable, frame)
     }
 
@@ -404,7 +404,7 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
+    pub fn variable(&self, variable: Die, frame: &Frame) -> Result<VariableLocation, Error> {
         self.locations.variable(variable, frame)
     }
 
@@ -483,7 +483,7 @@ impl<'s> DebugInfo<'s> {
 
     /// The file that a name means, and the units that have lines of it. It reads only tables and
     /// runs no line program.
-    pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
+    pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<FileMatch>, Error> {
         self.lines.match_file(name)
     }
 

@@ -45,7 +45,6 @@ const LAYERS: [&[(&str, &str)]; 6] = [
     ],
     &[
         ("call_frames", include_str!("call_frames.rs")),
-        ("described", include_str!("described.rs")),
         ("entry_value", include_str!("entry_value.rs")),
         ("expression", include_str!("expression.rs")),
         ("frame", include_str!("frame.rs")),
@@ -53,6 +52,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("location_list", include_str!("location_list.rs")),
         ("locations", include_str!("locations.rs")),
         ("variable", include_str!("variable.rs")),
+        ("variable_location", include_str!("variable_location.rs")),
     ],
 ];
 

@@ -13,7 +13,7 @@ use gimli::constants as dw;
 
 use super::files::SourcePath;
 use super::functions::{Functions, Kind};
-use super::lines::Matched;
+use super::lines::FileMatch;
 use super::scopes::Scopes;
 use super::unit::Die;
 use crate::Error;
@@ -60,9 +60,9 @@ impl Scopes<'_> {
     pub(super) fn absence_of_line(&self, file: &str, line: u32) -> Result<Option<LineAbsence>, Error> {
         let matched = self.lines.match_file(&SourcePath::new(file))?;
         let (path, units) = match &*matched {
-            Matched::File { path, units } => (path, units),
+            FileMatch::File { path, units } => (path, units),
             // Code that was compiled without debug information is not described anywhere.
-            Matched::None | Matched::Several(_) => return Ok(None),
+            FileMatch::None | FileMatch::Several(_) => return Ok(None),
         };
         let units: BTreeSet<usize> = units.iter().map(|(unit, _)| *unit).collect();
         let mut has_variables = false;

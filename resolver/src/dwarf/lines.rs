@@ -110,7 +110,7 @@ impl Rows {
 
 /// The files that a name may mean.
 #[derive(Debug)]
-pub(crate) enum Matched {
+pub(crate) enum FileMatch {
     /// One file.
     File {
         /// The file.
@@ -131,7 +131,7 @@ pub(super) struct Lines<'s> {
     rows: PerUnit<Rows>,
     pub(super) files: PerUnit<UnitFiles>,
     pub(super) paths: SharedPaths,
-    matched: Mutex<HashMap<SourcePath, Arc<Matched>>>,
+    matched: Mutex<HashMap<SourcePath, Arc<FileMatch>>>,
 }
 
 impl<'s> Lines<'s> {
@@ -260,7 +260,7 @@ impl Lines<'_> {
 
     /// The file that a name means, and the units that have lines of it. Reads only the tables, and
     /// runs no line program.
-    pub(super) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
+    pub(super) fn match_file(&self, name: &SourcePath) -> Result<Arc<FileMatch>, Error> {
         let known = || self.matched.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone);
         if let Some(matched) = known() {
             return Ok(matched);
@@ -286,7 +286,7 @@ impl Lines<'_> {
             let units = by_last.get(name.last().as_bytes()).map_or(&[][..], Vec::as_slice);
             self.search_file(name, units)
         };
-        let matched: Vec<Result<Matched, Error>> = names.par_iter().map(search).collect();
+        let matched: Vec<Result<FileMatch, Error>> = names.par_iter().map(search).collect();
         for (name, matched) in names.iter().zip(matched) {
             let matched = Arc::new(matched?);
             self.matched.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), matched);
@@ -294,7 +294,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn search_file(&self, name: &SourcePath, units: &[usize]) -> Result<Matched, Error> {
+    fn search_file(&self, name: &SourcePath, units: &[usize]) -> Result<FileMatch, Error> {
         let mut candidates = Vec::new();
         self.units.check_work_left()?;
         for &unit in units {
@@ -313,7 +313,7 @@ impl Lines<'_> {
         paths.sort_unstable();
         paths.dedup();
         match paths.as_slice() {
-            [] => Ok(Matched::None),
+            [] => Ok(FileMatch::None),
             [path] => {
                 let path = (*path).clone();
                 let mut units: Vec<(usize, Vec<u64>)> = Vec::new();
@@ -324,9 +324,9 @@ impl Lines<'_> {
                         None => units.push((unit, vec![number])),
                     }
                 }
-                Ok(Matched::File { path, units })
+                Ok(FileMatch::File { path, units })
             }
-            several => Ok(Matched::Several(several.iter().map(|path| (*path).clone()).collect())),
+            several => Ok(FileMatch::Several(several.iter().map(|path| (*path).clone()).collect())),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The location attribute of a variable: one expression, or a list of them for ranges of addresses
 //! (DWARF 5, 2.6.2 and 7.7.3; DWARF 4, 2.6.2, `.debug_loc`). This module reads the entries;
-//! `described.rs` chooses one.
+//! `variable_location.rs` chooses one.
 //!
 //! gcc writes the view numbers of a list (`DW_AT_GNU_locviews`) in front of it, where no location
 //! attribute points; with `-gvariable-location-views=incompat5` they are entries of the list
@@ -324,9 +324,9 @@ mod tests {
     use images::dwarf::{DwarfBuilder, FUNCTION};
     use simple_markers_record::ByteOrder;
 
-    use super::super::described::Described;
     use super::super::test_dwarf::{frame, with};
     use super::super::test_machine::Fake;
+    use super::super::variable_location::VariableLocation;
     use super::*;
 
     /// A location as text, and the end of its range.
@@ -348,17 +348,17 @@ mod tests {
         let variable = build.listed(function, offset);
         with(build, |info, die| {
             let say = |at: &u64| match info.variable(die(variable), &frame(die(function), *at)) {
-                Ok(Described::At { location, range, .. }) => {
+                Ok(VariableLocation::At { location, range, .. }) => {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
                     Said::Words(location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default())
                 }
-                Ok(Described::Entry { value }) => {
+                Ok(VariableLocation::Entry { value }) => {
                     Said::Words(crate::english::dwarf::entry_value(&value, &Fake { address_size: 8 }))
                 }
-                Ok(Described::Lost { .. }) => Said::Words("lost".to_owned()),
-                Ok(Described::Never) => Said::Words("never".to_owned()),
-                Ok(Described::Dropped) => Said::Words("dropped".to_owned()),
-                Ok(Described::Unsupported { why }) => Said::Refused(why),
+                Ok(VariableLocation::Lost { .. }) => Said::Words("lost".to_owned()),
+                Ok(VariableLocation::Never) => Said::Words("never".to_owned()),
+                Ok(VariableLocation::Dropped) => Said::Words("dropped".to_owned()),
+                Ok(VariableLocation::Unsupported { why }) => Said::Refused(why),
                 Err(error) => Said::Words(error.to_string()),
             };
             let ranges = info.variable_ranges(die(variable)).unwrap_or_default();

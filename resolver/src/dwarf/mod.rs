@@ -14,7 +14,6 @@ mod debug_info;
 mod declaring_block;
 mod definitions;
 mod describe;
-mod described;
 mod entries;
 mod entry_value;
 mod entry_walk;
@@ -65,6 +64,7 @@ mod units;
 mod unoptimized;
 mod unsupported;
 mod variable;
+mod variable_location;
 mod variants;
 mod whole_scope;
 mod written_inlined;
@@ -72,7 +72,6 @@ mod written_inlined;
 pub use debug_info::DebugInfo;
 pub(crate) use definitions::{Definition, DefinitionFilter};
 pub(crate) use describe::{encoding_name, tag_name};
-pub use described::{Change, Described};
 pub use frame::{Frame, Moment};
 pub(crate) use labels::{CodeAtLabel, Label, LabelCopy, LinePlaces};
 pub(crate) use line_absence::{CodeState, LineAbsence};
@@ -91,3 +90,4 @@ pub use unsupported::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
     NoSuchPart, Operation, PlaceProblem, Unsupported,
 };
+pub use variable_location::{Change, VariableLocation};

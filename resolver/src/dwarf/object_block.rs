@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use super::DebugInfo;
-use super::described::Described;
 use super::frame::Frame;
 use super::functions::{Kind, Variable};
 use super::scopes::Scope;
+use super::variable_location::VariableLocation;
 use crate::Error;
 use crate::location::Location;
 
@@ -39,7 +39,7 @@ impl DebugInfo<'_> {
                 self.units.charge(1)?;
                 let Some(size) = self.size_of(variable.die)? else { continue };
                 match self.locations.variable(variable.die, frame)? {
-                    Described::At { location, .. }
+                    VariableLocation::At { location, .. }
                         if holds(&location, size) && !inner.iter().any(|inner| is_later(variable, inner)) =>
                     {
                         outermost = Some((node, found.kind));

@@ -3,10 +3,10 @@
 
 use super::DebugInfo;
 use super::Lookup;
-use super::described::Described;
 use super::frame::Frame;
 use super::scopes::Scope;
 use super::unit::Die;
+use super::variable_location::VariableLocation;
 use crate::Error;
 use crate::location::Location;
 use crate::text;
@@ -68,7 +68,7 @@ impl DebugInfo<'_> {
     fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<Location>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
         match self.locations.variable(variable, frame)? {
-            Described::At { location, .. } if location.optimized_out(size).is_empty() => Ok(Some(location)),
+            VariableLocation::At { location, .. } if location.optimized_out(size).is_empty() => Ok(Some(location)),
             _ => Ok(None),
         }
     }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::described::Described;
 use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
 use super::frame::Frame;
 use super::locations::Locations;
 use super::tables;
 use super::unit::{Die, UnitValue};
 use super::unsupported::{ConstantProblem, Unsupported};
+use super::variable_location::VariableLocation;
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
 use crate::location::{Expr, InfoOffset, Location, Node, Source};
@@ -32,18 +32,18 @@ impl<'s> Locations<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub(super) fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
+    pub(super) fn variable(&self, variable: Die, frame: &Frame) -> Result<VariableLocation, Error> {
         let evaluator = Evaluator { info: self, context: EvaluationContext::Frame(frame), depth: 0 };
         let described = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute(from, &value),
             LocationOrValue::Constant(from, value) => self.constant(variable, from, &value),
-            LocationOrValue::Nothing => return Ok(Described::Never),
+            LocationOrValue::Nothing => return Ok(VariableLocation::Never),
         };
         match described {
-            Ok(Described::Lost { .. }) => Ok(Described::Lost { ranges: self.variable_ranges(variable)? }),
+            Ok(VariableLocation::Lost { .. }) => Ok(VariableLocation::Lost { ranges: self.variable_ranges(variable)? }),
             Ok(described) => Ok(described),
-            Err(ExpressionRefusal::Entry(value)) => Ok(Described::Entry { value }),
-            Err(ExpressionRefusal::Unsupported(why)) => Ok(Described::Unsupported { why }),
+            Err(ExpressionRefusal::Entry(value)) => Ok(VariableLocation::Entry { value }),
+            Err(ExpressionRefusal::Unsupported(why)) => Ok(VariableLocation::Unsupported { why }),
             Err(ExpressionRefusal::Broken(error)) => Err(error),
         }
     }
@@ -72,15 +72,15 @@ impl<'s> Locations<'s> {
     }
 
     /// The location of the variable that a [`Source::ImplicitPointer`] points into;
-    /// [`Described::Never`] if there is none.
+    /// [`VariableLocation::Never`] if there is none.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub(super) fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<Described, Error> {
+    pub(super) fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<VariableLocation, Error> {
         match self.units.die_at(variable) {
             Some(die) => self.variable(die, frame),
-            None => Ok(Described::Never),
+            None => Ok(VariableLocation::Never),
         }
     }
 
@@ -106,7 +106,7 @@ impl<'s> Locations<'s> {
     ///
     /// `DW_FORM_data1` and similar forms are extended with zeros, even if the type has a sign: gcc
     /// and clang write negative numbers as `DW_FORM_sdata`, and gdb reads them in the same way.
-    fn constant(&self, variable: Die, from: Die, value: &UnitValue<'s>) -> Result<Described, ExpressionRefusal> {
+    fn constant(&self, variable: Die, from: Die, value: &UnitValue<'s>) -> Result<VariableLocation, ExpressionRefusal> {
         let size = match self.types.type_of(variable)? {
             Some(of) => self.types.type_size(of)?,
             None => None,
@@ -172,7 +172,7 @@ impl<'s> Locations<'s> {
             }
             _ => unsupported(ConstantProblem::Form),
         };
-        Ok(Described::At { location: Location::whole(source?), range: None, change: None })
+        Ok(VariableLocation::At { location: Location::whole(source?), range: None, change: None })
     }
 }
 
@@ -188,13 +188,13 @@ mod tests {
     use super::*;
     use crate::location::LocationNames;
 
-    fn constants(described: Described) -> Result<Vec<u8>, ConstantProblem> {
+    fn constants(described: VariableLocation) -> Result<Vec<u8>, ConstantProblem> {
         match described {
-            Described::At { location, range: None, .. } => match location.source() {
+            VariableLocation::At { location, range: None, .. } => match location.source() {
                 Some(Source::Bytes(bytes)) => Ok(bytes.to_vec()),
                 source => panic!("{source:?}"),
             },
-            Described::Unsupported { why: Unsupported::Constant(problem) } => Err(problem),
+            VariableLocation::Unsupported { why: Unsupported::Constant(problem) } => Err(problem),
             other => panic!("{other:?}"),
         }
     }
@@ -249,8 +249,8 @@ mod tests {
         with(build, |info, die| {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
-                Described::At { location, .. } => location.text(&names as &dyn LocationNames),
-                Described::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
+                VariableLocation::At { location, .. } => location.text(&names as &dyn LocationNames),
+                VariableLocation::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
                 other => format!("{other:?}"),
             };
             // The address of the entry alone proves nothing, because a loop may lead back to it.
@@ -265,17 +265,17 @@ mod tests {
             assert_eq!(say(local, &frame(die(function), 0x10)), "(%rsp)");
             let outside = info.variable(die(local), &frame(die(function), 0x1000)).expect("readable");
             let why = Unsupported::NoCallFrame { pc: Vaddr(0x2000) };
-            assert_eq!(outside, Described::Unsupported { why });
+            assert_eq!(outside, VariableLocation::Unsupported { why });
             let nowhere = Frame { function: None, ..entry };
             let why = Unsupported::FrameBase(FrameBaseProblem::NoFunction);
-            assert_eq!(info.variable(die(local), &nowhere).expect("readable"), Described::Unsupported { why });
+            assert_eq!(info.variable(die(local), &nowhere).expect("readable"), VariableLocation::Unsupported { why });
             assert_eq!(info.variable_ranges(die(local)).expect("readable"), [Vaddr(0)..Vaddr(u64::MAX)]);
             assert_eq!(info.variable_ranges(die(copy)).expect("readable"), []);
             assert_eq!(
                 info.pointee(info.info_offset(die(local)), &entry).expect("readable"),
                 info.variable(die(local), &entry).expect("readable")
             );
-            assert_eq!(info.variable(die(function), &entry).expect("readable"), Described::Never);
+            assert_eq!(info.variable(die(function), &entry).expect("readable"), VariableLocation::Never);
         });
     }
 }

@@ -1,9 +1,9 @@
 //! Variables that have one location for all of their scope, in a function that gcc optimised.
 
 use super::DebugInfo;
-use super::described::Described;
 use super::frame::Frame;
 use super::unit::Die;
+use super::variable_location::VariableLocation;
 use crate::Error;
 use crate::location::Location;
 
@@ -27,8 +27,10 @@ impl DebugInfo<'_> {
             for variable in self.scopes.functions.variables(function.unit, node)?.iter() {
                 self.units.charge(1)?;
                 match self.locations.variable(variable.die, frame)? {
-                    Described::At { range: None, location, .. } => is_found |= !is_found && is_meant(&location),
-                    Described::At { .. } | Described::Lost { .. } | Described::Entry { .. } => return Ok(false),
+                    VariableLocation::At { range: None, location, .. } => is_found |= !is_found && is_meant(&location),
+                    VariableLocation::At { .. } | VariableLocation::Lost { .. } | VariableLocation::Entry { .. } => {
+                        return Ok(false);
+                    }
                     _ => {}
                 }
             }

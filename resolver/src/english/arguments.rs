@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::location::{Location, PartError, Scattered, Source};
+use crate::location::{Location, PartError, PartProblem, Source};
 use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
 use crate::text::shown;
 use crate::verdicts::Code;
@@ -158,14 +158,14 @@ fn part_error(error: &PartError) -> &'static str {
 }
 
 /// Why no single computation gives a part or a pointer.
-fn scattered(why: Scattered) -> &'static str {
+fn scattered(why: PartProblem) -> &'static str {
     match why {
-        Scattered::TooManySteps => TOO_MANY_STEPS,
-        Scattered::BitFieldInPieces => "a bit-field in several pieces",
-        Scattered::WideBitField => "a bit-field that spans more than 8 bytes",
-        Scattered::PartOfImplicitPointer => "a part of a pointer that is not there",
-        Scattered::PointerInPieces => "a pointer in several pieces",
-        Scattered::PointerInUpperPart => "a pointer in the upper part of a register",
+        PartProblem::TooManySteps => TOO_MANY_STEPS,
+        PartProblem::BitFieldInPieces => "a bit-field in several pieces",
+        PartProblem::WideBitField => "a bit-field that spans more than 8 bytes",
+        PartProblem::PartOfImplicitPointer => "a part of a pointer that is not there",
+        PartProblem::PointerInPieces => "a pointer in several pieces",
+        PartProblem::PointerInUpperPart => "a pointer in the upper part of a register",
     }
 }
 
@@ -179,13 +179,13 @@ impl fmt::Display for PartError {
 
 impl std::error::Error for PartError {}
 
-impl fmt::Display for Scattered {
+impl fmt::Display for PartProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(scattered(*self))
     }
 }
 
-impl std::error::Error for Scattered {}
+impl std::error::Error for PartProblem {}
 
 /// A text that is not a conversion.
 pub(crate) fn no_conversion(text: &str) -> String {

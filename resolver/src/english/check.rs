@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{absence, arguments, bytes, counted, diagnostics, exactness, mismatch, probe, quoted, sites};
 use crate::check::{Cause, Exception, Finding, Problem, Remark};
-use crate::resolve::{Ended, Exactness, Verdict};
+use crate::resolve::{Exactness, LocationEnd, Verdict};
 use crate::verdicts::{Code, Group};
 
 /// What is wrong, in a sentence without the place.
@@ -302,7 +302,7 @@ fn one_line(instruction: &str) -> String {
     instruction.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn range_ended(ended: &Ended) -> String {
+fn range_ended(ended: &LocationEnd) -> String {
     let distance = match ended.distance {
         0 => "right at the site".to_owned(),
         distance => format!("{} before the site", bytes(distance)),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::exactness;
 use crate::resolve::{
-    EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace, Switch,
-    source_name,
+    EdgeKind, Exactness, InlinedFunction, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace,
+    Switch, source_name,
 };
 use crate::text::shown;
 
@@ -134,9 +134,9 @@ pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
 }
 
 /// The same for a chain of inlined functions in `function`.
-pub(super) fn inlined_through(chain: &[Inlined], function: Option<&Arc<str>>) -> Vec<(String, String)> {
+pub(super) fn inlined_through(chain: &[InlinedFunction], function: Option<&Arc<str>>) -> Vec<(String, String)> {
     let outer = chain.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([function]);
-    let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
+    let sentence = |(inlined, outer): (&InlinedFunction, Option<&Arc<str>>)| {
         let into =
             outer.map_or_else(|| "a function without a name".to_owned(), |outer| shown(&named(outer)).into_owned());
         let at = match (inlined.call_file.as_deref(), inlined.call_line) {

@@ -3,7 +3,7 @@
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill, most, smaller};
-use super::plan::{Planned, PlannedArgument, Point};
+use super::plan::{PlanEntry, PlannedArgument, Point};
 use super::symbols::ImageSymbols;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
@@ -13,7 +13,7 @@ use crate::record::printf::Conversion;
 
 const MARK: &str = "//";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '_' | '-');
     if !writer.path.starts_with('/') || !writer.path.chars().all(is_plain) {
         return Err(ExportError::Path(Tool::Bpftrace));

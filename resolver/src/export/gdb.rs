@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill, most, smaller};
-use super::loaded::Loaded;
-use super::plan::{Planned, PlannedArgument, Point, Precision, identifier};
+use super::load_addresses::LoadAddresses;
+use super::plan::{PlanEntry, PlannedArgument, Point, Precision, identifier};
 use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::arch::GdbFloat;
@@ -23,10 +23,10 @@ const MARK: &str = "#";
 /// How much of a text with a known length is printed, in bytes.
 const LONGEST: u32 = 4096;
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let image = Image::parse(bytes).map_err(ExportError::Unreadable)?;
     let module = identifier(&writer.image.module, 63);
-    let loaded = Loaded::of(&image, &module);
+    let loaded = LoadAddresses::of(&image, &module);
     let is_library = writer.image.kind == ImageKind::Shared;
     let processor = Processor::of(writer.image.arch);
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; also with a program that runs (-p PID)"]);

@@ -11,7 +11,7 @@ mod bpftrace;
 pub mod fetch;
 mod format;
 mod gdb;
-mod loaded;
+mod load_addresses;
 mod omission;
 mod perf;
 mod plan;
@@ -24,9 +24,9 @@ pub mod uprobe;
 mod writer;
 
 pub use omission::{ArgumentOmission, ExportError, Note, SiteOmission};
-pub use plan::{At, ExportSettings, Planned, PlannedArgument, Point, PointSwitch, Precision, points};
+pub use plan::{At, ExportSettings, PlanEntry, PlannedArgument, Point, PointSwitch, Precision, points};
 pub use tool::Tool;
-pub use writer::{Breakpoint, Exported};
+pub use writer::{Breakpoint, ExportText};
 
 use crate::resolve::{Marker, ResolvedImage};
 use writer::Writer;
@@ -61,8 +61,8 @@ pub fn text(
     keep: &dyn Fn(&Marker) -> bool,
     to: Consumer,
     settings: &ExportSettings,
-) -> Result<Exported, ExportError> {
-    let mut writer = Writer { image, path, exported: Exported::default() };
+) -> Result<ExportText, ExportError> {
+    let mut writer = Writer { image, path, exported: ExportText::default() };
     let uprobe = to != Consumer::Gdb;
     let tool = match to {
         Consumer::Uprobe => Tool::Kernel,

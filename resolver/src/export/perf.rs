@@ -6,7 +6,7 @@
 //! function has the name of the whole. So where the two numbers differ, and for probes, the script itself
 //! writes the definition to `uprobe_events`, where perf finds it.
 
-use super::plan::{Planned, Point};
+use super::plan::{PlanEntry, Point};
 use super::{ExportError, Tool, Writer, uprobe};
 use crate::location::Processor;
 
@@ -25,7 +25,7 @@ define() {
     echo 'tracefs is not mounted' >&2; return 1
 }";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>]) -> Result<(), ExportError> {
     if writer.path.contains(char::is_control) {
         return Err(ExportError::ControlCharacters);
     }
@@ -41,7 +41,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     writer.line("set -e");
     writer.line("[ \"$1\" = -D ] && do=-D || do=--add");
     let is_direct = |point: &Point<'_>| point.switch.is_some() || point.address.0 != point.offset.0;
-    if planned.iter().any(|planned| matches!(planned, Planned::Point(point) if is_direct(point))) {
+    if planned.iter().any(|planned| matches!(planned, PlanEntry::Point(point) if is_direct(point))) {
         uprobe::check_path(writer.path)?;
         writer.comment(
             MARK,

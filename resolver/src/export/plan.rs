@@ -72,7 +72,7 @@ pub struct PointSwitch {
 
 /// A site that is exported or left out.
 #[derive(Clone, Debug)]
-pub enum Planned<'r> {
+pub enum PlanEntry<'r> {
     /// The site is exported.
     Point(Point<'r>),
     /// The site is left out.
@@ -98,7 +98,7 @@ pub fn points<'r>(
     image: &'r ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
     settings: &ExportSettings,
-) -> Result<Vec<Planned<'r>>, ExportError> {
+) -> Result<Vec<PlanEntry<'r>>, ExportError> {
     check(image, &|set| set.is_watched())?;
     Ok(plan(image, keep, settings, true))
 }
@@ -110,13 +110,13 @@ pub(super) fn plan<'r>(
     keep: &dyn Fn(&Marker) -> bool,
     settings: &ExportSettings,
     uprobe: bool,
-) -> Vec<Planned<'r>> {
+) -> Vec<PlanEntry<'r>> {
     let mut taken = HashSet::new();
     let mut planned = Vec::new();
     for marker in image.markers.iter().filter(|marker| keep(marker)) {
         if marker.sites.is_empty() {
             let why = SiteOmission::NoSite(marker.survival);
-            planned.push(Planned::LeftOut { marker, place: "nowhere".to_owned(), why });
+            planned.push(PlanEntry::LeftOut { marker, place: "nowhere".to_owned(), why });
         }
         let copies = marker.sites.len() > 1;
         for site in &marker.sites {
@@ -128,9 +128,9 @@ pub(super) fn plan<'r>(
             match point(image, marker, site, settings, uprobe) {
                 Ok(mut point) => {
                     point.event = unique(&mut taken, &point.group, &point.event, copies);
-                    planned.push(Planned::Point(point));
+                    planned.push(PlanEntry::Point(point));
                 }
-                Err(why) => planned.push(Planned::LeftOut { marker, place, why }),
+                Err(why) => planned.push(PlanEntry::LeftOut { marker, place, why }),
             }
         }
     }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
-use super::plan::{ExportSettings, Planned, Point, PointSwitch, check, identifier, numbered, plan};
+use super::plan::{ExportSettings, PlanEntry, Point, PointSwitch, check, identifier, numbered, plan};
 use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool, processor};
 use crate::address::Vaddr;
@@ -74,8 +74,8 @@ pub fn image(
     let mut moved = None;
     for planned in plan(image, keep, settings, true) {
         let point = match planned {
-            Planned::Point(point) => point,
-            Planned::LeftOut { marker, place, why } => {
+            PlanEntry::Point(point) => point,
+            PlanEntry::LeftOut { marker, place, why } => {
                 exported.left_out += 1;
                 exported.notes.push(Note::Site { marker: Arc::clone(&marker.name), place, why });
                 continue;

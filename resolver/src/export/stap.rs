@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill, most, smaller};
-use super::plan::{Planned, PlannedArgument, Point};
+use super::plan::{PlanEntry, PlannedArgument, Point};
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
@@ -15,7 +15,7 @@ use crate::record::printf::Conversion;
 
 const MARK: &str = "#";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>]) -> Result<(), ExportError> {
     // SystemTap takes these as patterns, or cannot write them in a string.
     let is_bad = |character: char| character.is_control() || "*?[]{}\"\\".contains(character);
     if !writer.path.starts_with('/') || writer.path.contains(is_bad) {

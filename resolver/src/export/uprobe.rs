@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
-use super::plan::{Planned, Point, identifier, numbered};
+use super::plan::{PlanEntry, Point, identifier, numbered};
 use super::{ArgumentOmission, ExportError, Tool, Writer, processor};
 use crate::address::Vaddr;
 use crate::english;
@@ -35,7 +35,7 @@ const RESERVED: [&str; 9] = [
     "__probe_nargs",
 ];
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>]) -> Result<(), ExportError> {
     check_path(writer.path)?;
     writer.heading(MARK, &["As root: cat THIS >> /sys/kernel/tracing/uprobe_events"]);
     let processor = Processor::of(writer.image.arch);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::omission::{ArgumentOmission, SiteOmission};
-use super::plan::{Planned, Point};
+use super::plan::{PlanEntry, Point};
 use crate::address::Vaddr;
 use crate::english;
 use crate::resolve::ResolvedImage;
@@ -11,7 +11,7 @@ use crate::text::shown;
 
 /// An export in text form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportText {
     /// The text.
     pub text: String,
     /// How many probes are in it.
@@ -40,7 +40,7 @@ pub struct Breakpoint {
 pub(super) struct Writer<'r> {
     pub(super) image: &'r ResolvedImage,
     pub(super) path: &'r str,
-    pub(super) exported: Exported,
+    pub(super) exported: ExportText,
 }
 
 /// The longest comment, in characters. The kernel reads lines of less than 4096 bytes.
@@ -74,13 +74,13 @@ impl Writer<'_> {
     pub(super) fn each(
         &mut self,
         mark: &str,
-        planned: &[Planned<'_>],
+        planned: &[PlanEntry<'_>],
         probe: &mut dyn FnMut(&mut Self, &Point<'_>) -> Result<(), SiteOmission>,
     ) {
         for planned in planned {
             self.line("");
             let (name, place, why) = match planned {
-                Planned::Point(point) => {
+                PlanEntry::Point(point) => {
                     self.comment(mark, &point.heading());
                     for argument in point.doubtful() {
                         self.comment(mark, &english::export::doubtful(argument));
@@ -93,7 +93,7 @@ impl Writer<'_> {
                         Err(why) => (&point.marker.name, point.address.to_string(), why),
                     }
                 }
-                Planned::LeftOut { marker, place, why } => (&marker.name, place.clone(), why.clone()),
+                PlanEntry::LeftOut { marker, place, why } => (&marker.name, place.clone(), why.clone()),
             };
             self.exported.left_out += 1;
             self.comment(mark, &format!("left out: {name} at {place}: {}", english::export::site(&why)));

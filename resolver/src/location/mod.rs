@@ -19,7 +19,7 @@ pub use crate::arch::Processor;
 pub use display::LocationNames;
 pub use evaluate::{MAX_VALUE_SIZE, Machine, Unreadable};
 pub use expr::{Binary, Expr, MAX_DEPTH, MAX_NODES, Node, Unary, Value, ValueType};
-pub use parts::{PartError, Scattered};
+pub use parts::{PartError, PartProblem};
 pub use piece::{InfoOffset, Location, Piece, Source};
 pub use registers::Register;
 pub(crate) use value::Unbuildable;

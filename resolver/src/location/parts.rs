@@ -12,13 +12,13 @@ pub enum PartError {
     /// offset.
     ImplicitPointer(super::InfoOffset, i64),
     /// The part is available, but no [`Expr`] can compute it.
-    Scattered(Scattered),
+    Scattered(PartProblem),
 }
 
 /// Why no single computation yields a part or a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Scattered {
+pub enum PartProblem {
     /// The computation would exceed [`MAX_NODES`](super::MAX_NODES) nodes.
     TooManySteps,
     /// The bits of a bit-field span more than one piece.
@@ -33,7 +33,7 @@ pub enum Scattered {
     PointerInUpperPart,
 }
 
-const TOO_MANY_STEPS: PartError = PartError::Scattered(Scattered::TooManySteps);
+const TOO_MANY_STEPS: PartError = PartError::Scattered(PartProblem::TooManySteps);
 
 impl Location {
     /// The location of `bits` bits that start `offset` bits into the value. If `bits` is `None`,
@@ -79,10 +79,10 @@ impl Location {
     pub fn integer(&self, bits: u64, signed: bool) -> Result<Expr, PartError> {
         let unsigned = ValueType::Unsigned(8);
         let [Piece { source, offset, .. }] = &*self.pieces else {
-            return Err(PartError::Scattered(Scattered::BitFieldInPieces));
+            return Err(PartError::Scattered(PartProblem::BitFieldInPieces));
         };
         let end = offset.checked_add(bits).filter(|&end| bits > 0 && end <= 64);
-        let end = end.ok_or(PartError::Scattered(Scattered::WideBitField))?;
+        let end = end.ok_or(PartError::Scattered(PartProblem::WideBitField))?;
         let whole = match source {
             Source::Register(register) => Node::Register(*register, unsigned),
             Source::Memory(address) => Node::Memory {
@@ -92,7 +92,7 @@ impl Location {
             },
             Source::Value(value) => Node::Convert(unsigned, value.clone()),
             Source::Bytes(bytes) => Node::Constant(Value { of: unsigned, bits: low(bytes) }),
-            Source::ImplicitPointer { .. } => return Err(PartError::Scattered(Scattered::PartOfImplicitPointer)),
+            Source::ImplicitPointer { .. } => return Err(PartError::Scattered(PartProblem::PartOfImplicitPointer)),
             Source::OptimizedOut => return Err(PartError::OptimizedOut),
         };
         let node = |node| Expr::new(node).ok_or(TOO_MANY_STEPS);
@@ -122,13 +122,13 @@ impl Location {
         let [Piece { source, offset, .. }] = &*self.pieces else {
             return Err(match self.pieces.iter().any(|piece| piece.source == Source::OptimizedOut) {
                 true => PartError::OptimizedOut,
-                false => PartError::Scattered(Scattered::PointerInPieces),
+                false => PartError::Scattered(PartProblem::PointerInPieces),
             });
         };
         let node = match source {
             Source::ImplicitPointer { variable, offset } => return Err(PartError::ImplicitPointer(*variable, *offset)),
             Source::OptimizedOut => return Err(PartError::OptimizedOut),
-            _ if *offset != 0 => return Err(PartError::Scattered(Scattered::PointerInUpperPart)),
+            _ if *offset != 0 => return Err(PartError::Scattered(PartProblem::PointerInUpperPart)),
             Source::Value(value) if value.value_type() == ValueType::Generic => return Ok(value.clone()),
             Source::Value(value) => Node::Convert(ValueType::Generic, value.clone()),
             Source::Register(register) => Node::Register(*register, ValueType::Generic),

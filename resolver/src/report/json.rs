@@ -10,9 +10,9 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::english::{arguments, diagnostics, exactness, mismatch, probe};
 use crate::resolve::{
-    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, Inlined, Marker, Origin, Predecessor,
-    ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Switch,
-    SwitchProblem, Verdict,
+    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, InlinedFunction, Marker, Origin,
+    Predecessor, ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival,
+    Switch, SwitchProblem, Verdict,
 };
 
 /// The version of the fields. Fields may be added to a version, but not changed.
@@ -187,7 +187,7 @@ object! { View<'_, Switch>, View(switch) => {
     "shares_page": switch.shares_page,
 }}
 
-object! { View<'_, Inlined>, View(inlined) => {
+object! { View<'_, InlinedFunction>, View(inlined) => {
     "function": &*inlined.function,
     "call_file": inlined.call_file.as_deref(),
     "call_line": inlined.call_line,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::DeclaredArgument;
 use super::arguments::{Arguments, Stop};
-use super::doubt::{Description, PreviousPlace, Shared, SourceSide, covers};
-use super::found::STEPS;
+use super::doubt::{Description, PreviousPlace, SharingVariable, SourceSide, covers};
 use super::instructions::FunctionCode;
 use super::path::Path;
+use super::site_answer::STEPS;
 use crate::address::Vaddr;
 use crate::dwarf::{Die, Frame, Moment};
 use crate::location::{Expr, Location};
@@ -111,7 +111,7 @@ impl Description for ArgumentDescription<'_, '_, '_> {
         block.unwrap_or_default()
     }
 
-    fn shared(&self) -> Option<Shared> {
+    fn shared(&self) -> Option<SharingVariable> {
         // gcc's view numbers tell the order of assignments.
         if matches!(self.stop.frame.moment, Moment::View(_)) {
             return None;
@@ -123,7 +123,7 @@ impl Description for ArgumentDescription<'_, '_, '_> {
         let other = DeclaredArgument { text: name.as_str().into(), conversion: None, words: None, mistake: None };
         let other = self.arguments.resolve(&other, self.stop);
         let is_later = debug.declared_line(other.variable?)? > debug.declared_line(variable)?;
-        Some(Shared { name: name.into(), is_later, ranges: other.argument.ranges })
+        Some(SharingVariable { name: name.into(), is_later, ranges: other.argument.ranges })
     }
 
     fn has_only_whole_scopes(&self, is_meant: &dyn Fn(&Location) -> bool) -> bool {

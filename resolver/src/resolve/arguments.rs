@@ -75,12 +75,12 @@ pub(super) struct PlaceObject {
     pub(super) bits: Option<u64>,
     /// The type that a cast gave it, if the debug information has no entry for that. Then `of` is
     /// `None`.
-    pub(super) made: Option<Made>,
+    pub(super) made: Option<CastType>,
 }
 
 /// A type that a cast makes of others.
 #[derive(Clone, Debug)]
-pub(super) enum Made {
+pub(super) enum CastType {
     /// A number of C.
     Number(Arc<Type>),
     /// A pointer; `None` to `void`.
@@ -93,7 +93,7 @@ pub(super) enum PointerTarget {
     /// A type of the debug information.
     Described(TypeRef),
     /// Another one.
-    Made(Made),
+    Cast(CastType),
 }
 
 /// A pointer that a place follows, or a reference.
@@ -458,7 +458,7 @@ impl<'d, 's> Arguments<'d, 's> {
             way: Vec::new(),
             is_extracted: false,
             bits: None,
-            made: Some(Made::Pointer(None)),
+            made: Some(CastType::Pointer(None)),
             ..pointer
         }
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Made, PlaceObject, PointerTarget, Stop};
+use super::arguments::{Arguments, CastType, PlaceObject, PointerTarget, Stop};
 use super::path::Move;
 use super::place::TypeName;
 use super::refusal::Refusal;
@@ -23,7 +23,7 @@ impl Arguments<'_, '_> {
         let target = self.named(to, stop)?;
         let (of, made) = match target {
             PointerTarget::Described(of) => (Some(of), None),
-            PointerTarget::Made(made) => (None, Some(made)),
+            PointerTarget::Cast(made) => (None, Some(made)),
         };
         let mut cast = PlaceObject { location: object.location, of, made, ..object };
         let to_type = self.type_of_object(&cast)?;
@@ -66,14 +66,14 @@ impl Arguments<'_, '_> {
         }
     }
 
-    fn made(&self, made: &Made) -> Result<Arc<Type>, Refusal> {
+    fn made(&self, made: &CastType) -> Result<Arc<Type>, Refusal> {
         Ok(match made {
-            Made::Number(of) => Arc::clone(of),
-            Made::Pointer(to) => {
+            CastType::Number(of) => Arc::clone(of),
+            CastType::Pointer(to) => {
                 let to = match to.as_deref() {
                     None => self.describe(None)?,
                     Some(PointerTarget::Described(of)) => self.describe(Some(*of))?,
-                    Some(PointerTarget::Made(made)) => self.made(made)?,
+                    Some(PointerTarget::Cast(made)) => self.made(made)?,
                 };
                 let separator = if to.name.ends_with('*') { "" } else { " " };
                 let name = format!("{}{separator}*", to.name).into();
@@ -90,7 +90,7 @@ impl Arguments<'_, '_> {
     pub(super) fn step_from(
         &self,
         object: PlaceObject,
-        made: Made,
+        made: CastType,
         step: &Step,
         stop: &Stop<'_>,
     ) -> Result<PlaceObject, Refusal> {
@@ -103,15 +103,15 @@ impl Arguments<'_, '_> {
             Step::Referred => return Ok(PlaceObject { made: Some(made), ..object }),
         };
         let target = match &made {
-            Made::Number(_) => return absent(NoSuchPart::NotPointer { of: of()? }),
-            Made::Pointer(None) => {
+            CastType::Number(_) => return absent(NoSuchPart::NotPointer { of: of()? }),
+            CastType::Pointer(None) => {
                 return Err(Refusal::unsupported(Reason::Unsupported(Unsupported::UnknownTarget { of: of()? })));
             }
-            Made::Pointer(Some(target)) => Arc::clone(target),
+            CastType::Pointer(Some(target)) => Arc::clone(target),
         };
         let size = match &*target {
             PointerTarget::Described(of) => self.debug.type_size(*of)?,
-            PointerTarget::Made(made) => self.made(made)?.size,
+            PointerTarget::Cast(made) => self.made(made)?.size,
         };
         let offset = match (index, size.and_then(|size| size.checked_mul(index))) {
             (0, _) => 0,
@@ -121,7 +121,7 @@ impl Arguments<'_, '_> {
         let mut found = self.through(object, (0, self.address_size()), offset, size, stop);
         match &*target {
             PointerTarget::Described(of) => found.of = Some(*of),
-            PointerTarget::Made(made) => found.made = Some(made.clone()),
+            PointerTarget::Cast(made) => found.made = Some(made.clone()),
         }
         Ok(found)
     }
@@ -137,25 +137,25 @@ impl Arguments<'_, '_> {
         let mut of = match (words.as_slice(), number(&words, self.address_size())) {
             (["void"], _) if pointers > 0 => {
                 pointers -= 1;
-                PointerTarget::Made(Made::Pointer(None))
+                PointerTarget::Cast(CastType::Pointer(None))
             }
             // Whether it is signed is the target's choice.
             (["char"], _) => match described(&words)? {
                 Some(of) => PointerTarget::Described(of),
                 None => return Err(unknown(name)),
             },
-            (_, Some(of)) => PointerTarget::Made(Made::Number(Arc::new(of))),
+            (_, Some(of)) => PointerTarget::Cast(CastType::Number(Arc::new(of))),
             (words, None) => match (described(words)?, words) {
                 (Some(of), _) => PointerTarget::Described(of),
                 (None, [word]) => {
                     let standard = standard(word.strip_prefix("std::").unwrap_or(word), self.address_size());
-                    PointerTarget::Made(Made::Number(Arc::new(standard.ok_or_else(|| unknown(name))?)))
+                    PointerTarget::Cast(CastType::Number(Arc::new(standard.ok_or_else(|| unknown(name))?)))
                 }
                 (None, _) => return Err(unknown(name)),
             },
         };
         for _ in 0..pointers {
-            of = PointerTarget::Made(Made::Pointer(Some(Arc::new(of))));
+            of = PointerTarget::Cast(CastType::Pointer(Some(Arc::new(of))));
         }
         Ok(of)
     }

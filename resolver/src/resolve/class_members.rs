@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Reason;
-use super::arguments::{Arguments, Made, PlaceObject, PointerTarget, Stop};
+use super::arguments::{Arguments, CastType, PlaceObject, PointerTarget, Stop};
 use super::path::Extent;
 use super::refusal::Refusal;
 use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step};
@@ -88,7 +88,7 @@ impl Arguments<'_, '_> {
         if matches!(self.describe(captured.of)?.shape, Shape::Pointer { .. }) {
             return Ok(captured);
         }
-        let made = Made::Pointer(captured.of.map(|of| Arc::new(PointerTarget::Described(of))));
+        let made = CastType::Pointer(captured.of.map(|of| Arc::new(PointerTarget::Described(of))));
         Ok(PlaceObject { made: Some(made), is_extracted: true, ..self.address_of(captured, stop) })
     }
 

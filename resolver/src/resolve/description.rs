@@ -24,7 +24,7 @@ pub struct FormatDescription {
 #[must_use]
 pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
     let texts: Vec<&[u8]> = args::split(list).collect();
-    let mut conversions: Vec<Converted> = Vec::new();
+    let mut conversions: Vec<ArgumentConversion> = Vec::new();
     let mut description = Vec::with_capacity(format.len());
     let written = |range: std::ops::Range<usize>| format.get(range).unwrap_or_default();
     for piece in printf::parse(format) {
@@ -32,8 +32,8 @@ pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
             Ok(printf::Piece::Literal(range)) => description.extend_from_slice(written(range)),
             Ok(printf::Piece::Percent(_)) => description.push(b'%'),
             Ok(printf::Piece::Conversion(conversion)) => {
-                conversions.extend((0..conversion.stars()).map(|_| Converted::star()));
-                let converted = Converted::new(&conversion, format);
+                conversions.extend((0..conversion.stars()).map(|_| ArgumentConversion::star()));
+                let converted = ArgumentConversion::new(&conversion, format);
                 let conversion = written(conversion.range);
                 match texts.get(conversions.len()) {
                     Some(text) => {
@@ -53,7 +53,7 @@ pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
         .map(|text| {
             let text = text::from_bytes(text).into();
             match conversions.next() {
-                Some(Converted { conversion, words, mistake }) => {
+                Some(ArgumentConversion { conversion, words, mistake }) => {
                     DeclaredArgument { text, conversion: Some(conversion), words, mistake }
                 }
                 None => DeclaredArgument { text, conversion: None, words: None, mistake: None },
@@ -64,13 +64,13 @@ pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
 }
 
 /// What the format says of an argument.
-struct Converted {
+struct ArgumentConversion {
     conversion: Arc<str>,
     words: Option<DeclaredWords>,
     mistake: Option<WordsMistake>,
 }
 
-impl Converted {
+impl ArgumentConversion {
     fn star() -> Self {
         Self { conversion: "*".into(), words: None, mistake: None }
     }

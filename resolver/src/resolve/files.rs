@@ -13,7 +13,7 @@ use simple_markers_record::SITES;
 
 use super::{DebugFileProblem, DebugFileRefusal, DebugSource};
 use crate::Error;
-use crate::debug_files::{DebugFileRequest, DebugFiles, DebugSourceKind, Opened, Store};
+use crate::debug_files::{DebugFile, DebugFileRequest, DebugFiles, DebugSourceKind, Store};
 use crate::dwarf::{Sections, SplitFiles, SplitUnit};
 use crate::image::Image;
 use crate::text;
@@ -62,7 +62,7 @@ impl<'i, 'b> Files<'i, 'b> {
         path: &'i str,
         image: &'i Image<'b>,
         debug_files: &'b dyn DebugFiles,
-        opened: &'b Store<Opened>,
+        opened: &'b Store<DebugFile>,
     ) -> Self {
         let state = DebugFileState { of: path.to_owned(), ..DebugFileState::default() };
         let folders = DebugFolders { debug_files, opened, sections: Store::default(), state: Mutex::new(state) };
@@ -101,7 +101,7 @@ impl<'i, 'b> Files<'i, 'b> {
             return None;
         }
         let wanted = DebugFileRequest::Debug { build_id: build_id.as_deref(), link: link.map(|(name, _)| name) };
-        let check = |opened: &Opened| self.check(opened, build_id.as_deref(), link.map(|(_, crc)| crc));
+        let check = |opened: &DebugFile| self.check(opened, build_id.as_deref(), link.map(|(_, crc)| crc));
         let Some(opened) = self.folders.open(&wanted, check) else {
             if let Some((name, _)) = link {
                 let name = text::from_bytes(name);
@@ -114,7 +114,7 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// Whether a file is the separate debug file of the image.
-    fn check(&self, opened: &Opened, build_id: Option<&str>, crc: Option<u32>) -> Result<(), Refused> {
+    fn check(&self, opened: &DebugFile, build_id: Option<&str>, crc: Option<u32>) -> Result<(), FileRefusal> {
         let bytes = (*opened.bytes).as_ref();
         let image = Image::parse(bytes).map_err(|error| (LINK, DebugFileRefusal::Unreadable(error)))?;
         let kind =
@@ -188,7 +188,7 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     fn alternate(&self, of: &str, name: &[u8], build_id: &str, errors: &mut Vec<Error>) -> Option<Sections<'b>> {
-        let check = |opened: &Opened| {
+        let check = |opened: &DebugFile| {
             let image = Image::parse((*opened.bytes).as_ref())
                 .map_err(|error| (SUPPLEMENTARY, DebugFileRefusal::Unreadable(error)))?;
             match image.build_id() {
@@ -228,13 +228,13 @@ impl<'i, 'b> Files<'i, 'b> {
 }
 
 /// Why a file is not the wanted one, and the section that shows it.
-type Refused = (&'static str, DebugFileRefusal);
+type FileRefusal = (&'static str, DebugFileRefusal);
 
 /// The files that were opened.
 #[derive(Debug)]
 pub(super) struct DebugFolders<'b> {
     debug_files: &'b dyn DebugFiles,
-    opened: &'b Store<Opened>,
+    opened: &'b Store<DebugFile>,
     /// Those of split units, loaded.
     sections: Store<Sections<'b>>,
     state: Mutex<DebugFileState>,
@@ -266,7 +266,7 @@ impl<'b> DebugFolders<'b> {
         }
     }
 
-    fn used(&self, &Opened { ref path, source, .. }: &Opened) {
+    fn used(&self, &DebugFile { ref path, source, .. }: &DebugFile) {
         let used = DebugSource { source, path: path.clone(), supplements: Vec::new() };
         let mut state = self.state();
         if !state.used.contains(&used) {
@@ -278,9 +278,9 @@ impl<'b> DebugFolders<'b> {
     fn open(
         &self,
         wanted: &DebugFileRequest<'_>,
-        check: impl Fn(&Opened) -> Result<(), Refused>,
-    ) -> Option<&'b Opened> {
-        let mut take = |opened: &Opened| match check(opened) {
+        check: impl Fn(&DebugFile) -> Result<(), FileRefusal>,
+    ) -> Option<&'b DebugFile> {
+        let mut take = |opened: &DebugFile| match check(opened) {
             Ok(()) => true,
             Err((section, refusal)) => {
                 self.note(section, DebugFileProblem::Refused { path: opened.path.clone(), refusal });
@@ -291,7 +291,7 @@ impl<'b> DebugFolders<'b> {
         self.opened.add(opened).map(|(_, opened)| opened)
     }
 
-    fn load(&self, opened: &'b Opened) -> Option<(usize, &Sections<'b>)> {
+    fn load(&self, opened: &'b DebugFile) -> Option<(usize, &Sections<'b>)> {
         let image = Image::parse((*opened.bytes).as_ref()).ok()?;
         let note = |error: Error| self.note(INFO, DebugFileProblem::Unreadable { path: opened.path.clone(), error });
         let sections = Sections::load_split(&image, note).map_err(note).ok()?;
@@ -302,7 +302,7 @@ impl<'b> DebugFolders<'b> {
 impl SplitFiles for DebugFolders<'_> {
     fn package(&self) -> Option<(&Sections<'_>, Arc<str>)> {
         let of = self.state().of.clone();
-        let check = |opened: &Opened| {
+        let check = |opened: &DebugFile| {
             let image =
                 Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
             match image.has_section(".debug_cu_index") {
@@ -324,7 +324,7 @@ impl SplitFiles for DebugFolders<'_> {
             return Some((number as u64, sections, path));
         }
         let of = self.state().of.clone();
-        let check = |opened: &Opened| {
+        let check = |opened: &DebugFile| {
             let image =
                 Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
             let sections =

@@ -19,7 +19,7 @@ use crate::image::{Image, ImageKind};
 
 /// What is known of the other names of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Folded {
+pub(super) enum OtherNames {
     /// The linker folded these functions.
     Several(FunctionNames),
     /// It has these names, and nothing says whether all of them are its own.
@@ -58,7 +58,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
     /// What is known of the other functions whose code starts at an address; `None` if there are
     /// none.
-    pub(super) fn at(&self, start: u64) -> Option<Folded> {
+    pub(super) fn at(&self, start: u64) -> Option<OtherNames> {
         if !self.may_fold {
             return None;
         }
@@ -71,10 +71,10 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         let is_nameless = |start| groups.nameless.contains(&Definition { start, size });
         match () {
             () if is_nameless(None) || is_nameless(Some(start)) => {
-                Some(Folded::Unknown(FoldingUnknown::SameSizeDropped))
+                Some(OtherNames::Unknown(FoldingUnknown::SameSizeDropped))
             }
-            () if group.is_empty() => Some(Folded::Unknown(FoldingUnknown::NoSymbol)),
-            () if !groups.has_local => Some(Folded::Unknown(FoldingUnknown::NoLocalSymbols)),
+            () if group.is_empty() => Some(OtherNames::Unknown(FoldingUnknown::NoSymbol)),
+            () if !groups.has_local => Some(OtherNames::Unknown(FoldingUnknown::NoLocalSymbols)),
             () => None,
         }
     }
@@ -115,7 +115,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         Groups { has_local: table.has_local_function(), definitions, nameless }
     }
 
-    fn of_group(&self, groups: &Groups, group: &[&Symbol], start: u64) -> Option<Folded> {
+    fn of_group(&self, groups: &Groups, group: &[&Symbol], start: u64) -> Option<OtherNames> {
         let is = |symbol: &Symbol, what: &dyn Fn(&Definition) -> bool| {
             groups.definitions.get(base(self.name(symbol))).is_some_and(|all| all.iter().any(what))
         };
@@ -138,8 +138,8 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         match (folded.len(), perhaps.len()) {
             (1, 1) => None,
             (1, _) if self.is_inside_a_piece(start) => None,
-            (1, _) => Some(Folded::Perhaps(self.listed(&perhaps, start))),
-            _ => Some(Folded::Several(self.listed(&folded, start))),
+            (1, _) => Some(OtherNames::Perhaps(self.listed(&perhaps, start))),
+            _ => Some(OtherNames::Several(self.listed(&folded, start))),
         }
     }
 

@@ -8,7 +8,7 @@ use simple_markers_record::SITES;
 
 use super::diagnostics::Diagnostics;
 use super::interner::Interner;
-use super::join::{Joined, RawSite};
+use super::join::{RawMarkers, RawSite};
 use super::pc::Pc;
 use super::site_debug::SiteDebug;
 use super::{DiagnosticKind, Origin, source_names};
@@ -32,7 +32,7 @@ pub(super) struct SiteFunction {
 /// is read.
 pub(super) fn name<'d, 's: 'd>(
     image: &Image<'_>,
-    joined: &mut Joined<'_>,
+    joined: &mut RawMarkers<'_>,
     debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
     own_debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
     diagnostics: &mut Diagnostics,

@@ -7,7 +7,7 @@
 //! instructions alone.
 
 mod calls;
-mod decoded;
+mod decoded_function;
 mod exactness;
 mod function;
 mod function_code;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::code_bytes::CodeBytes;
 use super::folding::Folding;
 use super::function_symbols::FunctionSymbols;
-use super::patched::Patched;
+use super::patched::CodePatches;
 use super::pc::{self, Pc};
 use super::proof::{self, Judgement};
 use super::shared_places::ProbePlace;
@@ -31,7 +31,7 @@ use crate::code::Outcome;
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
 use crate::location::Register;
-use decoded::{Cell, Key};
+use decoded_function::{Cell, Key};
 pub(super) use function_code::FunctionCode;
 
 /// The most predecessors that are listed of a site: a jump table may have thousands.
@@ -47,7 +47,7 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     sites: HashMap<Vaddr, usize>,
     symbols: OnceLock<FunctionSymbols<'data>>,
     /// What a kernel does to its own code.
-    patched: OnceLock<Patched>,
+    patched: OnceLock<CodePatches>,
     /// The slots that the dynamic linker fills, with the names of what it puts there.
     imports: OnceLock<HashMap<u64, &'data [u8]>>,
     decoded: Mutex<HashMap<Key, Cell<'c>>>,
@@ -182,8 +182,8 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         matches!(self.code.image().kind(), ImageKind::Kernel | ImageKind::Module)
     }
 
-    fn patched(&self) -> &Patched {
-        self.patched.get_or_init(|| Patched::of(self.code, self.set))
+    fn patched(&self) -> &CodePatches {
+        self.patched.get_or_init(|| CodePatches::of(self.code, self.set))
     }
 
     fn symbols(&self) -> &FunctionSymbols<'data> {

@@ -14,9 +14,9 @@ use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
-use super::found::Found;
 use super::interner::{Interner, TextId};
 use super::pc::Pc;
+use super::site_answer::SiteAnswer;
 use super::{GhostProblem, LineProblem, Origin};
 use crate::address::SectionOffset;
 use crate::dwarf::files::SourcePath;
@@ -83,7 +83,7 @@ pub(super) struct RawMarker {
     /// Of a ghost: why its place is not known; `None` if it is known that these are its sites.
     pub(super) ghost: Option<GhostProblem>,
     /// What was found at each site; empty if nothing was looked up yet.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<SiteAnswer>,
 }
 
 /// The marker sections of an image, loaded.
@@ -131,7 +131,7 @@ impl<'data> RecordSections<'data> {
 
 /// The joined records.
 #[derive(Debug)]
-pub(super) struct Joined<'a> {
+pub(super) struct RawMarkers<'a> {
     pub(super) texts: Interner<'a>,
     /// In the order of first declarations, then of first sites.
     pub(super) markers: Vec<RawMarker>,
@@ -144,7 +144,7 @@ pub(super) fn join<'a>(
     separate: Option<&Image<'_>>,
     sections: &'a RecordSections<'_>,
     diagnostics: &mut Diagnostics,
-) -> Joined<'a> {
+) -> RawMarkers<'a> {
     let separate = separate.filter(|_| sections.are_separate);
     let mut join = Join {
         layouts: separate.and_then(|separate| Some([separate.layout()?, image.layout()?])),
@@ -182,7 +182,7 @@ pub(super) fn join<'a>(
             }
         }
     }
-    Joined { texts: join.texts, markers: join.markers }
+    RawMarkers { texts: join.texts, markers: join.markers }
 }
 
 /// Reports an error; `false` if reading must stop after it.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::files::SourcePath;
-use crate::dwarf::lines::{Matched, Rows};
+use crate::dwarf::lines::{FileMatch, Rows};
 use crate::dwarf::{DebugInfo, Die, NoLine};
 
 /// The sites of a line.
@@ -107,9 +107,9 @@ impl DebugInfo<'_> {
     pub(crate) fn search_line(&self, file: &str, line: u32) -> Result<Result<LineSearch, LineProblem>, Error> {
         let matched = self.match_file(&SourcePath::new(file))?;
         Ok(match &*matched {
-            Matched::File { .. } => Ok(LineSearch { matched, line, copies: Copies::default() }),
-            Matched::None => Err(LineProblem::NoSuchFile),
-            Matched::Several(paths) => {
+            FileMatch::File { .. } => Ok(LineSearch { matched, line, copies: Copies::default() }),
+            FileMatch::None => Err(LineProblem::NoSuchFile),
+            FileMatch::Several(paths) => {
                 Err(LineProblem::SeveralFiles(paths.iter().map(|path| Arc::clone(path.as_str())).collect()))
             }
         })
@@ -126,7 +126,7 @@ impl DebugInfo<'_> {
         wanted: std::ops::Range<usize>,
     ) -> Result<Vec<LineSite>, Error> {
         let LineSearch { matched, line, copies } = search;
-        let (Matched::File { path, units }, line) = (&**matched, *line) else { return Ok(Vec::new()) };
+        let (FileMatch::File { path, units }, line) = (&**matched, *line) else { return Ok(Vec::new()) };
         let first = units.partition_point(|(unit, _)| *unit < wanted.start);
         let units = units.get(first..).unwrap_or_default().iter().take_while(|(unit, _)| *unit < wanted.end);
         let mut found = Vec::new();
@@ -156,7 +156,7 @@ impl DebugInfo<'_> {
     /// The debug information of a unit that names the file is malformed.
     pub(crate) fn nearest_sites(&self, search: &LineSearch) -> Result<LineSites, Error> {
         let problem = |problem| Ok(LineSites { sites: Vec::new(), problem: Some(problem) });
-        let Matched::File { path, units } = &*search.matched else { return Ok(LineSites::default()) };
+        let FileMatch::File { path, units } = &*search.matched else { return Ok(LineSites::default()) };
         let units: Vec<usize> = units.iter().map(|(unit, _)| *unit).collect();
         let mut copies = Copies::default();
         match self.next_line(&units, path, search.line)? {
@@ -178,7 +178,7 @@ impl DebugInfo<'_> {
 #[derive(Debug)]
 pub(crate) struct LineSearch {
     /// The file, and the units that name it.
-    matched: Arc<Matched>,
+    matched: Arc<FileMatch>,
     line: u32,
     copies: Copies,
 }
@@ -192,7 +192,7 @@ impl LineSearch {
     /// The units that name the file, ascending.
     pub(crate) fn units(&self) -> impl Iterator<Item = usize> {
         let units = match &*self.matched {
-            Matched::File { units, .. } => units.as_slice(),
+            FileMatch::File { units, .. } => units.as_slice(),
             _ => &[],
         };
         units.iter().map(|(unit, _)| *unit)

@@ -13,11 +13,11 @@ use simple_markers_record::DECLARATIONS;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
-use super::found::Found;
-use super::join::{Joined, RawMarker, RawSite};
+use super::join::{RawMarker, RawMarkers, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
 use super::lookup::SiteLookup;
 use super::pc::Pc;
+use super::site_answer::SiteAnswer;
 use super::site_debug::{MarkerLine, OfLine, SiteDebug};
 use super::{Argument, DiagnosticKind, FormatDescription, Origin};
 use crate::Error;
@@ -37,7 +37,7 @@ struct LineTableSearch<'m> {
     described: FormatDescription,
     /// `None` if the search is over.
     line: Option<LineSearch>,
-    sites: Vec<(RawSite, Found)>,
+    sites: Vec<(RawSite, SiteAnswer)>,
     problem: Option<LineProblem>,
     error: Option<Error>,
 }
@@ -47,11 +47,11 @@ struct LineTableSearch<'m> {
 pub(super) fn find(
     debug: &SiteDebug<'_, '_>,
     lookup: SiteLookup<'_, '_, '_>,
-    joined: &mut Joined<'_>,
+    joined: &mut RawMarkers<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
 ) {
-    let Joined { texts, markers } = joined;
+    let RawMarkers { texts, markers } = joined;
     let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty() && !marker.is_ghost).collect();
     let files = || debug.find_files_of(unrecorded.iter().map(|marker| &**marker), texts);
     if let (Err(error), ()) = rayon::join(files, || lookup.prepare(!unrecorded.is_empty())) {

@@ -1,8 +1,8 @@
 //! What there is at a site: asked of the debug information, then of the instructions.
 
-use super::found::{Found, Surroundings};
 use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
+use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::{MarkerLine, SiteDebug};
 use super::{Argument, Origin, Reason};
 use crate::location::Location;
@@ -40,7 +40,7 @@ impl SiteLookup<'_, '_, '_> {
 
     /// What there is at a site. `args` are the arguments as far as the site's record describes
     /// them. `has_dead` says whether the linker dropped a site of the marker.
-    pub(super) fn site(self, wanted: &MarkerLine<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {
+    pub(super) fn site(self, wanted: &MarkerLine<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> SiteAnswer {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let surroundings = match self.debug {

@@ -17,7 +17,6 @@ use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
 use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
-use super::found::{Found, Surroundings};
 use super::functions::SiteFunction;
 use super::instructions::ProbeFacts;
 use super::interner::Interner;
@@ -25,6 +24,7 @@ use super::join::{RawMarker, RawSite};
 use super::lookup::SiteLookup;
 use super::pc::Pc;
 use super::shared_places::SharedPlaces;
+use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::MarkerLine;
 use super::{
     Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, Site,
@@ -205,7 +205,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     /// What was found at a site, with the errors reported.
     fn without_errors(
         &mut self,
-        found: Option<Found>,
+        found: Option<SiteAnswer>,
         (args, errors): KeptArguments,
     ) -> (Surroundings, ProbeFacts, Vec<Argument>) {
         errors.iter().for_each(|error| self.diagnostics.error(error));

@@ -18,7 +18,6 @@ mod exactness;
 mod files;
 mod folded_markers;
 mod folding;
-mod found;
 mod function_symbols;
 mod functions;
 mod ghosts;
@@ -48,6 +47,7 @@ mod resolution;
 mod rows;
 mod same_files;
 mod shared_places;
+mod site_answer;
 mod site_debug;
 mod site_place;
 mod source_names;
@@ -86,8 +86,8 @@ pub use reason::{Nearest, Reason};
 pub use request::Detail;
 use request::Request;
 pub use resolution::{
-    Absence, Argument, DebugSource, DeclaredArgument, DeclaredWords, Encoding, Ended, Failure, GhostProblem, Inlined,
-    Marker, Origin, Resolution, ResolvedImage, Site, Survival, Verdict,
+    Absence, Argument, DebugSource, DeclaredArgument, DeclaredWords, Encoding, Failure, GhostProblem, InlinedFunction,
+    LocationEnd, Marker, Origin, Resolution, ResolvedImage, Site, Survival, Verdict,
 };
 pub use rows::{NO_FUNCTION, Row};
 pub use site_place::SitePlace;

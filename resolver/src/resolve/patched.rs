@@ -25,7 +25,7 @@ const REPLACEMENTS: &str = ".altinstr_replacement";
 
 /// What a kernel does to the code of an image.
 #[derive(Debug, Default)]
-pub(super) struct Patched {
+pub(super) struct CodePatches {
     /// Edges that the instructions do not show, by target.
     edges: Vec<(Vaddr, Edge)>,
     /// Instructions that may be replaced, by address, disjoint or equal.
@@ -64,7 +64,7 @@ impl PatchTable<'_> {
     }
 }
 
-impl Patched {
+impl CodePatches {
     pub(super) fn of(code: &CodeBytes<'_, '_>, set: &'static dyn InstructionSet) -> Self {
         let mut patched = Self::default();
         each(code, KEYS, |table| {

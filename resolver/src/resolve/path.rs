@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::{Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{Change, DebugInfo, Described, Die, Frame};
+use crate::dwarf::{Change, DebugInfo, Die, Frame, VariableLocation};
 use crate::english;
 use crate::location::{Location, LocationNames, PartError, Source};
 
@@ -71,7 +71,8 @@ impl Locator<'_, '_> {
 
     /// Where the variable of a path is, or why it has no location.
     pub(super) fn variable(&self, path: &Path, frame: &Frame) -> Result<(Result<Location, Refusal>, Extent), Error> {
-        let described = if path.is_placed { self.debug.variable(path.variable, frame)? } else { Described::Never };
+        let described =
+            if path.is_placed { self.debug.variable(path.variable, frame)? } else { VariableLocation::Never };
         Ok(located(described, &self.names))
     }
 
@@ -148,22 +149,22 @@ impl Locator<'_, '_> {
 }
 
 /// The location, or why there is none; and the addresses that have one.
-fn located(described: Described, names: &dyn LocationNames) -> (Result<Location, Refusal>, Extent) {
+fn located(described: VariableLocation, names: &dyn LocationNames) -> (Result<Location, Refusal>, Extent) {
     let everywhere = Extent::default;
     match described {
-        Described::At { location, range, change } => {
+        VariableLocation::At { location, range, change } => {
             (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
         }
-        Described::Entry { value } => {
+        VariableLocation::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();
             (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
         }
-        Described::Lost { ranges } => {
+        VariableLocation::Lost { ranges } => {
             (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, ..Extent::default() })
         }
-        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
-        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
-        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
+        VariableLocation::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
+        VariableLocation::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
+        VariableLocation::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
     }
 }
 

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
     use crate::address::Vaddr;
     use crate::code::{ExactReason, Outcome, UnprovenReason};
-    use crate::resolve::folding::Folded;
+    use crate::resolve::folding::OtherNames;
     use crate::resolve::{Exactness, ExactnessReason, FoldingUnknown, FunctionNames};
 
     /// A site behind one instruction, with one record.
@@ -78,11 +78,11 @@ mod tests {
         let several = SiteFacts { copies: 2, may_be_in_several: true, ..plain() };
         assert_eq!(judged(&several), (Exactness::Unproven, "several_records"));
         let functions = FunctionNames { first: Vec::new().into(), count: 2 };
-        let folded = || SiteFacts { names: vec![Folded::Several(functions.clone())], ..plain() };
+        let folded = || SiteFacts { names: vec![OtherNames::Several(functions.clone())], ..plain() };
         assert_eq!(judged(&folded()), (Exactness::Folded, "folded_functions"));
         let differ = SiteFacts { may_be_elsewhere: true, ..folded() };
         assert_eq!(judged(&differ), (Exactness::Unproven, "folded_functions_may_differ"));
-        let unknown = SiteFacts { names: vec![Folded::Unknown(FoldingUnknown::NoSymbol)], ..plain() };
+        let unknown = SiteFacts { names: vec![OtherNames::Unknown(FoldingUnknown::NoSymbol)], ..plain() };
         assert_eq!(judged(&unknown), (Exactness::Unproven, "folding_unknown_no_symbol"));
     }
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(judge(&copies), Judgement::new(Exactness::Shared, both));
         let outside = SiteFacts { outcome: Outcome::Outside, copies: 4, ..plain() };
         assert_eq!(judged(&outside), (Exactness::Outside, "function_ends"));
-        let names = vec![Folded::Unknown(FoldingUnknown::NoSymbol)];
+        let names = vec![OtherNames::Unknown(FoldingUnknown::NoSymbol)];
         let shared = SiteFacts { outcome: Outcome::Shared, predecessors: 2, names, ..plain() };
         assert_eq!(judged(&shared), (Exactness::Shared, "several_predecessors"));
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(judged(&another), (Exactness::Unproven, "another_function"));
         // The test of a switch leads to a probe, whatever the function is called.
         let functions = FunctionNames { first: Vec::new().into(), count: 2 };
-        let names = vec![Folded::Several(functions)];
+        let names = vec![OtherNames::Several(functions)];
         let probe = SiteFacts { is_probe: true, is_not_there: true, names, ..anchor() };
         assert_eq!(judged(&probe), (Exactness::Exact, "anchored"));
     }

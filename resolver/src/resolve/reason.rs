@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strum::VariantNames as _;
 
 use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
-use crate::location::{Location, Scattered};
+use crate::location::{Location, PartProblem};
 
 use super::place::PlaceError;
 
@@ -74,7 +74,7 @@ pub enum Reason {
     /// Unsupported: the debug information describes it in a way that is not supported.
     Unsupported(Unsupported),
     /// Unsupported: the value is in several places that no single computation can join.
-    Scattered(Scattered),
+    Scattered(PartProblem),
     /// Unsupported: part of a register, or a bit-field, of a big-endian processor.
     BigEndianPart,
     /// Unsupported: a pointer of known bytes on a big-endian processor.

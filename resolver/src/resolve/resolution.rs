@@ -356,7 +356,7 @@ impl Origin {
 
 /// A function that was inlined into another one (DWARF 5, 3.3.8.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inlined {
+pub struct InlinedFunction {
     /// The function that was inlined.
     pub function: Arc<str>,
     /// The file of the call that it replaces; `None` if the debug information does not tell.
@@ -387,7 +387,7 @@ pub struct Site {
     /// The inlined functions that the marker is in, innermost first. The first one is the marker's
     /// function; the last one is called in [`Site::function`]. Empty if the marker's function was
     /// not inlined, or the debug information does not tell.
-    pub inlined: Vec<Inlined>,
+    pub inlined: Vec<InlinedFunction>,
     /// Whether the marker's function ends at the site's address. The marker is then the last thing
     /// in its function, and the instruction at the address belongs to another one.
     pub scope_ended: bool,
@@ -530,7 +530,7 @@ pub struct Argument {
     pub names: Option<Arc<Names>>,
     /// For a lost argument, where its last location before the site ended; `None` if it had none
     /// there, and for other arguments.
-    pub ended: Option<Ended>,
+    pub ended: Option<LocationEnd>,
     /// For a doubtful or constant argument, the compiler of the function that holds the site; `None` if it
     /// is not known, or not one of which it was measured how often doubtful values are wrong
     /// ([`crate::rates`]), and for other arguments.
@@ -539,7 +539,7 @@ pub struct Argument {
 
 /// Where the last location of a variable before a site ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct LocationEnd {
     /// Bytes from the end to the site; 0 if it ends at the site.
     pub distance: u64,
     /// The instruction that ends it, as objdump writes it. A call has the name of its function

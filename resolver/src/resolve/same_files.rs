@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::interner::TextId;
-use super::join::{Joined, RawMarker};
+use super::join::{RawMarker, RawMarkers};
 use super::site_debug::SiteDebug;
 
 /// Name, line, format and arguments of a marker.
 type MarkerText = (TextId, u32, TextId, TextId);
 
 /// Makes one marker of those that stand in one file.
-pub(super) fn merge(joined: &mut Joined<'_>, debug: &SiteDebug<'_, '_>) {
+pub(super) fn merge(joined: &mut RawMarkers<'_>, debug: &SiteDebug<'_, '_>) {
     let text = |marker: &RawMarker| -> MarkerText { (marker.name, marker.line, marker.format, marker.args) };
     let mut alike: HashMap<MarkerText, usize> = HashMap::new();
     for marker in &joined.markers {

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use super::argument_description::ArgumentDescription;
 use super::arguments::{ArgumentFacts, Arguments, Stop, TypeDetail};
 use super::doubt::{Case, doubt};
-use super::found::{STEPS, Surroundings};
 use super::instructions::{FunctionCode, Instructions};
 use super::interner::{Interner, TextId};
 use super::join::RawMarker;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
 use super::pc::{self, Pc};
-use super::{Argument, DeclaredArgument, DeclaredWords, Ended, Inlined, Reason, Verdict};
+use super::site_answer::{STEPS, Surroundings};
+use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
@@ -195,7 +195,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         argument: &Argument,
         stop: &Stop<'_>,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
-    ) -> Option<Ended> {
+    ) -> Option<LocationEnd> {
         if argument.verdict != Some(Verdict::Lost) {
             return None;
         }
@@ -208,7 +208,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let (at, instruction) = by.unzip();
         let (file, line) = at.and_then(|at| self.debug.line_at(at)).unzip();
         let shared = self.shared(argument, stop, last);
-        Some(Ended { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
+        Some(LocationEnd { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
     }
 
     /// The variable that shared a location with an argument at the address `last`, and has a
@@ -304,11 +304,11 @@ impl<'d, 's> SiteDebug<'d, 's> {
     }
 }
 
-fn inlined(scope: &Scope) -> Vec<Inlined> {
+fn inlined(scope: &Scope) -> Vec<InlinedFunction> {
     let inlined = scope.frames.iter().rev().skip(1).rev();
     let unnamed = || Arc::from("<no name>");
     inlined
-        .map(|frame| Inlined {
+        .map(|frame| InlinedFunction {
             function: frame.function.clone().unwrap_or_else(unnamed),
             call_file: frame.call_file.clone(),
             call_line: frame.call_line,

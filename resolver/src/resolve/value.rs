@@ -12,7 +12,7 @@ use super::{Argument, Encoding};
 use crate::address::RuntimeAddress;
 use crate::english;
 use crate::location::{Location, MAX_VALUE_SIZE, Machine, Piece, Processor, Source, Unreadable};
-use crate::types::{self, Limits, Object, ReadContext, Rendered, Shape, Type};
+use crate::types::{self, Limits, Object, ReadContext, RenderedText, Shape, Type};
 
 /// The bytes of an argument's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Argument {
     /// # Errors
     ///
     /// Those of [`Argument::read`].
-    pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<Rendered>, Unreadable> {
+    pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<RenderedText>, Unreadable> {
         let (Some(value), Some(of)) = (self.read(machine)?, self.kind()) else { return Ok(None) };
         let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
         Ok(Some(self.with_reading(machine, processor, |reading| types::render(&of, object, reading))))
@@ -77,7 +77,7 @@ impl Argument {
         stars: &[i64],
         machine: &dyn Machine,
         processor: Processor,
-    ) -> Result<Rendered, String> {
+    ) -> Result<RenderedText, String> {
         let Some(Ok(printf::Piece::Conversion(conversion))) = printf::parse(conversion.as_bytes()).next() else {
             return Err(english::arguments::no_conversion(conversion));
         };

@@ -18,6 +18,6 @@ pub use limits::Limits;
 pub use names::Names;
 pub use object::{Object, ReadContext};
 pub use printf::printf;
-pub use render::{Rendered, render};
+pub use render::{RenderedText, render};
 pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
 pub(crate) use wrappers::{names_text, pointee, short_name, transparent};

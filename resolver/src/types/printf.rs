@@ -7,7 +7,7 @@ use super::float::Float;
 use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::render::{choose, ends, is_byte};
 use super::wrappers::{names_text, pointee, transparent};
-use super::{Language, Rendered, SequenceKind, Shape, Type};
+use super::{Language, RenderedText, SequenceKind, Shape, Type};
 use crate::text;
 
 /// Maximum field width and precision.
@@ -30,7 +30,7 @@ pub fn printf(
     of: &Type,
     object: Object<'_>,
     context: &ReadContext<'_>,
-) -> Result<Rendered, String> {
+) -> Result<RenderedText, String> {
     let mut stars = stars.iter().copied();
     let mut count = |count: Option<Count>| match count {
         None => Ok(None),
@@ -51,7 +51,7 @@ pub fn printf(
     };
     let mut writer = ConversionWriter { conversion, flags, width, precision, context, cut: false };
     let bytes = writer.argument(of, object, 0, None, 0)?;
-    Ok(Rendered { text: text::from_bytes(&bytes), cut: writer.cut })
+    Ok(RenderedText { text: text::from_bytes(&bytes), cut: writer.cut })
 }
 
 struct ConversionWriter<'a> {

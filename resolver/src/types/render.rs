@@ -18,7 +18,7 @@ use crate::english;
 
 /// The result of rendering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedText {
     /// The text.
     pub text: String,
     /// Whether a limit caused something to be omitted.
@@ -30,8 +30,8 @@ const NESTING: u32 = 64;
 
 /// Formats the complete value of an object.
 #[must_use]
-pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rendered {
-    let mut renderer = Renderer { context, out: Rendered::default(), depth: 0, nesting: 0 };
+pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> RenderedText {
+    let mut renderer = Renderer { context, out: RenderedText::default(), depth: 0, nesting: 0 };
     renderer.value(of, object, BitRange { bit: 0, bits: None });
     renderer.out
 }
@@ -46,7 +46,7 @@ struct BitRange {
 
 struct Renderer<'a> {
     context: &'a ReadContext<'a>,
-    out: Rendered,
+    out: RenderedText,
     /// Number of pointers followed.
     depth: u32,
     nesting: u32,
@@ -485,7 +485,7 @@ mod tests {
             true
         };
         let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
-        let Rendered { text, cut } = render(of, Object::new(bytes), &context);
+        let RenderedText { text, cut } = render(of, Object::new(bytes), &context);
         (text, cut)
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use simple_markers_events::{Field, Format, PrintError, Printer};
 use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::report::list::{self, Event, NO_FUNCTION};
-use simple_markers_resolver::select::{Field as Name, Fields, Selection, Unmatched};
+use simple_markers_resolver::select::{Field as Name, Fields, Selection, UnmatchedPattern};
 use simple_markers_tracer::sys::{EventName, KernelEvents};
 
 use crate::console::{Console, Status};
@@ -29,7 +29,7 @@ fn select(console: &Console, events: &KernelEvents, selection: &Selection) -> an
         all.extend(forms.iter().map(|form| fields(event, form)));
     }
     let unmatched = selection.unmatched_fields(&all);
-    for Unmatched { field, pattern, closest } in &unmatched {
+    for UnmatchedPattern { field, pattern, closest } in &unmatched {
         let what = if *field == Name::Name { "event" } else { "subsystem" };
         console.error(&format!("no {what} matches `{pattern}`{}", suggested(closest)));
     }

@@ -1,7 +1,7 @@
 //! `-e GLOB`: the events of the kernel that are watched beside markers.
 
 use simple_markers_events::{Names, NoNames};
-use simple_markers_resolver::select::{Field, Selection, Unmatched};
+use simple_markers_resolver::select::{Field, Selection, UnmatchedPattern};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::plan::KernelEvent;
 use simple_markers_tracer::sys::KernelEvents;
@@ -28,7 +28,7 @@ pub(super) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyho
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut status = Status::Done;
     for unmatched in selection.unmatched_names(&all) {
-        let Unmatched { pattern, closest, .. } = unmatched;
+        let UnmatchedPattern { pattern, closest, .. } = unmatched;
         console.error(&format!("no event of the kernel matches `{pattern}`{}", suggested(&closest)));
         status = Status::NoMatch;
     }

@@ -1,6 +1,6 @@
 //! Says which patterns match nothing.
 
-use simple_markers_resolver::select::Unmatched;
+use simple_markers_resolver::select::UnmatchedPattern;
 
 use super::watching::Watching;
 use crate::console::{Console, Status};
@@ -24,7 +24,7 @@ impl Watching {
 
     /// Says which patterns match nothing yet.
     pub(super) fn note_patterns(&self, console: &Console) {
-        for Unmatched { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
+        for UnmatchedPattern { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
             let closest = crate::inputs::suggested(closest);
             console.note(&format!(
                 "no {} matches `{pattern}` in the program and its libraries{closest}; what it executes is looked at too",

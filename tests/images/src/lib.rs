@@ -18,7 +18,7 @@ use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::ImageKind;
 use simple_markers_resolver::resolve::{
     Argument, DebugSource, DebugSourceKind, DeclaredArgument, Diagnostic, DiagnosticKind, DiagnosticSeverity, Encoding,
-    GivenType, Inlined, Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage,
+    GivenType, InlinedFunction, Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage,
     SitePlace, Survival, Unsupported, Verdict,
 };
 
@@ -500,8 +500,8 @@ pub fn everything() -> Resolution {
         absence: None,
     };
     let inlined = vec![
-        Inlined { function: "submit".into(), call_file: Some("queue.c".into()), call_line: Some(40) },
-        Inlined { function: "drain".into(), call_file: None, call_line: None },
+        InlinedFunction { function: "submit".into(), call_file: Some("queue.c".into()), call_line: Some(40) },
+        InlinedFunction { function: "drain".into(), call_file: None, call_line: None },
     ];
     let mut second = args.clone();
     second[0].location_text = Some("(%rsi & 0xffffffff) * 2".into());

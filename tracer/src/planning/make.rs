@@ -7,7 +7,7 @@ use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, Planned, PlannedArgument as WantedArgument, Point, Precision,
+    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
@@ -79,7 +79,7 @@ impl Plan {
         let (first, mut orders) = (self.sites.len(), Vec::new());
         for planned in planned {
             match planned {
-                Planned::Point(point) => {
+                PlanEntry::Point(point) => {
                     let marker = self.marker(number, &point);
                     let names = self.markers.get(marker).map(PlannedMarker::names).unwrap_or_default();
                     let control = image.recorder.filter(|_| settings.is_recorded);
@@ -100,7 +100,7 @@ impl Plan {
                     self.sites.push(site(&point, number, (marker, &names), &target, thread_locals, settings));
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
-                Planned::LeftOut { marker, place, why } => {
+                PlanEntry::LeftOut { marker, place, why } => {
                     let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
                     self.left_out.push(LeftOut { image: number, marker, place, why });
                 }

@@ -4,7 +4,7 @@ use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpKi
 
 use super::decode::{gpr, is_read, is_write};
 use super::{decode, demand};
-use crate::code::data_flow::{Access, Base, Computed, DataFlow, Fill, Gpr, How, Use};
+use crate::code::data_flow::{Access, Base, DataFlow, Fill, Gpr, How, RegisterValue, Use};
 
 /// What an instruction of 64-bit code does.
 pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow {
@@ -66,10 +66,10 @@ fn access(iced: &Iced, used: &UsedMemory) -> Option<Access> {
 }
 
 /// The value that an instruction gives a register.
-fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> Computed {
+fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> RegisterValue {
     const RSP: Gpr = 4;
     const RBP: Gpr = 5;
-    let load = |size| accesses.iter().position(|access| access.reads && access.size == size).map(Computed::Load);
+    let load = |size| accesses.iter().position(|access| access.reads && access.size == size).map(RegisterValue::Load);
     let immediate = || match iced.op1_kind() {
         OpKind::Immediate8to64 => Some(iced.immediate8to64()),
         OpKind::Immediate32to64 => Some(iced.immediate32to64()),
@@ -79,67 +79,69 @@ fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> Computed {
     let is_destination = is_first && iced.op0_register().is_gpr64();
     let is_low = is_first && iced.op0_register().is_gpr32();
     let known = match iced.mnemonic() {
-        Mnemonic::Push if register == RSP => Some(Computed::Sum(RSP, -i64::from(iced.stack_pointer_increment().abs()))),
+        Mnemonic::Push if register == RSP => {
+            Some(RegisterValue::Sum(RSP, -i64::from(iced.stack_pointer_increment().abs())))
+        }
         Mnemonic::Pop if register == RSP && !is_destination => {
-            Some(Computed::Sum(RSP, i64::from(iced.stack_pointer_increment())))
+            Some(RegisterValue::Sum(RSP, i64::from(iced.stack_pointer_increment())))
         }
         Mnemonic::Pop if is_destination => load(8),
         // The callee takes the return address off again.
-        Mnemonic::Call if register == RSP => Some(Computed::Sum(RSP, 0)),
-        Mnemonic::Leave if register == RSP => Some(Computed::Sum(RBP, 8)),
+        Mnemonic::Call if register == RSP => Some(RegisterValue::Sum(RSP, 0)),
+        Mnemonic::Leave if register == RSP => Some(RegisterValue::Sum(RBP, 8)),
         Mnemonic::Leave => load(8),
         Mnemonic::Mov if is_low => match iced.op1_kind() {
-            OpKind::Register => gpr(iced.op1_register()).map(Computed::Low),
+            OpKind::Register => gpr(iced.op1_register()).map(RegisterValue::Low),
             OpKind::Memory => load(4),
-            OpKind::Immediate32 => Some(Computed::Constant(iced.immediate32().into())),
+            OpKind::Immediate32 => Some(RegisterValue::Constant(iced.immediate32().into())),
             _ => None,
         },
         _ if is_low => low_sum(iced, register),
         _ if !is_destination => None,
         Mnemonic::Mov => match iced.op1_kind() {
-            OpKind::Register => gpr(iced.op1_register()).map(|from| Computed::Sum(from, 0)),
+            OpKind::Register => gpr(iced.op1_register()).map(|from| RegisterValue::Sum(from, 0)),
             OpKind::Memory => load(8),
             _ => None,
         },
         Mnemonic::Lea if iced.code() == Code::Lea_r64_m => address(iced),
-        Mnemonic::Add => immediate().map(|bytes| Computed::Sum(register, bytes)),
-        Mnemonic::Sub => immediate().map(|bytes| Computed::Sum(register, bytes.wrapping_neg())),
-        Mnemonic::Inc => Some(Computed::Sum(register, 1)),
-        Mnemonic::Dec => Some(Computed::Sum(register, -1)),
+        Mnemonic::Add => immediate().map(|bytes| RegisterValue::Sum(register, bytes)),
+        Mnemonic::Sub => immediate().map(|bytes| RegisterValue::Sum(register, bytes.wrapping_neg())),
+        Mnemonic::Inc => Some(RegisterValue::Sum(register, 1)),
+        Mnemonic::Dec => Some(RegisterValue::Sum(register, -1)),
         _ => None,
     };
-    known.unwrap_or(Computed::Unknown)
+    known.unwrap_or(RegisterValue::Unknown)
 }
 
 /// The sum of 32 bits that an instruction computes, if it is one of a register and a constant.
-fn low_sum(iced: &Iced, register: Gpr) -> Option<Computed> {
+fn low_sum(iced: &Iced, register: Gpr) -> Option<RegisterValue> {
     let immediate = || match iced.op1_kind() {
         OpKind::Immediate8to32 | OpKind::Immediate32 => Some(i64::from(iced.immediate(1) as u32 as i32)),
         _ => None,
     };
     match iced.mnemonic() {
-        Mnemonic::Add => immediate().map(|by| Computed::LowSum(register, by)),
-        Mnemonic::Sub => immediate().map(|by| Computed::LowSum(register, by.wrapping_neg())),
-        Mnemonic::Inc => Some(Computed::LowSum(register, 1)),
-        Mnemonic::Dec => Some(Computed::LowSum(register, -1)),
+        Mnemonic::Add => immediate().map(|by| RegisterValue::LowSum(register, by)),
+        Mnemonic::Sub => immediate().map(|by| RegisterValue::LowSum(register, by.wrapping_neg())),
+        Mnemonic::Inc => Some(RegisterValue::LowSum(register, 1)),
+        Mnemonic::Dec => Some(RegisterValue::LowSum(register, -1)),
         Mnemonic::Lea if iced.memory_index() == Register::None && !iced.is_ip_rel_memory_operand() => {
             let base = gpr(iced.memory_base()).filter(|_| iced.memory_base().is_gpr64())?;
-            Some(Computed::LowSum(base, iced.memory_displacement64() as i64))
+            Some(RegisterValue::LowSum(base, iced.memory_displacement64() as i64))
         }
         _ => None,
     }
 }
 
 /// The address that `lea` computes.
-fn address(iced: &Iced) -> Option<Computed> {
+fn address(iced: &Iced) -> Option<RegisterValue> {
     if iced.memory_index() != Register::None {
         return None;
     }
     if iced.is_ip_rel_memory_operand() {
-        return Some(Computed::Address(iced.ip_rel_memory_address()));
+        return Some(RegisterValue::Address(iced.ip_rel_memory_address()));
     }
     let base = gpr(iced.memory_base()).filter(|_| iced.memory_base().is_gpr64())?;
-    Some(Computed::Sum(base, iced.memory_displacement64() as i64))
+    Some(RegisterValue::Sum(base, iced.memory_displacement64() as i64))
 }
 
 /// A reader of 64-bit code.
@@ -151,7 +153,7 @@ pub(super) fn reader() -> crate::code::data_flow::DataReader {
 /// What bytes do that are not an instruction.
 fn unknown() -> DataFlow {
     let uses = (0..16).map(|register| Use { register, bits: u64::MAX, how: How::Always }).collect();
-    let writes = (0..16).map(|register| (register, Computed::Unknown)).collect();
+    let writes = (0..16).map(|register| (register, RegisterValue::Unknown)).collect();
     DataFlow { writes, uses, ..DataFlow::default() }
 }
 
@@ -170,25 +172,25 @@ mod tests {
     #[test]
     fn copies_sums_and_loads_are_followed() {
         // mov %rdi,%rbx
-        assert_eq!(flow(&[0x48, 0x89, 0xfb]).writes[..], [(3, Computed::Sum(7, 0))]);
+        assert_eq!(flow(&[0x48, 0x89, 0xfb]).writes[..], [(3, RegisterValue::Sum(7, 0))]);
         // lea 0x8(%rsp),%rax; add $0x10,%rax; sub $0x18,%rsp; mov %edi,%eax
-        assert_eq!(flow(&[0x48, 0x8d, 0x44, 0x24, 0x08]).writes[..], [(0, Computed::Sum(4, 8))]);
-        assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes[..], [(0, Computed::Sum(0, 16))]);
-        assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes[..], [(4, Computed::Sum(4, -24))]);
-        assert_eq!(flow(&[0x89, 0xf8]).writes[..], [(0, Computed::Low(7))]);
+        assert_eq!(flow(&[0x48, 0x8d, 0x44, 0x24, 0x08]).writes[..], [(0, RegisterValue::Sum(4, 8))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes[..], [(0, RegisterValue::Sum(0, 16))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes[..], [(4, RegisterValue::Sum(4, -24))]);
+        assert_eq!(flow(&[0x89, 0xf8]).writes[..], [(0, RegisterValue::Low(7))]);
         // add $-1,%ecx; dec %ecx; lea 0x1(%rcx),%eax; lea (%rcx,%rcx,2),%eax
-        assert_eq!(flow(&[0x83, 0xc1, 0xff]).writes[..], [(1, Computed::LowSum(1, -1))]);
-        assert_eq!(flow(&[0xff, 0xc9]).writes[..], [(1, Computed::LowSum(1, -1))]);
-        assert_eq!(flow(&[0x8d, 0x41, 0x01]).writes[..], [(0, Computed::LowSum(1, 1))]);
-        assert_eq!(flow(&[0x8d, 0x04, 0x49]).writes[..], [(0, Computed::Unknown)]);
+        assert_eq!(flow(&[0x83, 0xc1, 0xff]).writes[..], [(1, RegisterValue::LowSum(1, -1))]);
+        assert_eq!(flow(&[0xff, 0xc9]).writes[..], [(1, RegisterValue::LowSum(1, -1))]);
+        assert_eq!(flow(&[0x8d, 0x41, 0x01]).writes[..], [(0, RegisterValue::LowSum(1, 1))]);
+        assert_eq!(flow(&[0x8d, 0x04, 0x49]).writes[..], [(0, RegisterValue::Unknown)]);
         // mov $0x40,%edx
-        assert_eq!(flow(&[0xba, 0x40, 0, 0, 0]).writes[..], [(2, Computed::Constant(0x40))]);
+        assert_eq!(flow(&[0xba, 0x40, 0, 0, 0]).writes[..], [(2, RegisterValue::Constant(0x40))]);
         // mov 0x8(%rdi),%rax
         let load = flow(&[0x48, 0x8b, 0x47, 0x08]);
-        assert_eq!(load.writes[..], [(0, Computed::Load(0))]);
+        assert_eq!(load.writes[..], [(0, RegisterValue::Load(0))]);
         assert_eq!(load.accesses[..], [Access { reads: true, ..access(Base::Register(7), 8, 8) }]);
         // lea 0x10(%rip),%rax
-        assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes[..], [(0, Computed::Address(0x1017))]);
+        assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes[..], [(0, RegisterValue::Address(0x1017))]);
         // rep movsl; rep stosb; movsl
         assert_eq!(flow(&[0xf3, 0xa5]).fills, Some(Fill { to: 7, count: 1, size: 4 }));
         assert_eq!(flow(&[0xf3, 0xaa]).fills, Some(Fill { to: 7, count: 1, size: 1 }));
@@ -214,14 +216,14 @@ mod tests {
         assert_eq!(flow(&[0x8b, 0x05, 0x10, 0, 0, 0]).accesses[..], [fixed]);
         // push %rbx; pop %rbx; leave; ret
         let push = flow(&[0x53]);
-        assert_eq!(push.writes[..], [(4, Computed::Sum(4, -8))]);
+        assert_eq!(push.writes[..], [(4, RegisterValue::Sum(4, -8))]);
         assert_eq!(push.accesses[..], [Access { writes: true, stored: Some(3), ..access(Base::Register(4), -8, 8) }]);
         let mut pop = flow(&[0x5b]).writes;
         pop.sort_by_key(|(register, _)| *register);
-        assert_eq!(pop[..], [(3, Computed::Load(0)), (4, Computed::Sum(4, 8))]);
+        assert_eq!(pop[..], [(3, RegisterValue::Load(0)), (4, RegisterValue::Sum(4, 8))]);
         let mut leave = flow(&[0xc9]).writes;
         leave.sort_by_key(|(register, _)| *register);
-        assert_eq!(leave[..], [(4, Computed::Sum(5, 8)), (5, Computed::Load(0))]);
+        assert_eq!(leave[..], [(4, RegisterValue::Sum(5, 8)), (5, RegisterValue::Load(0))]);
         assert!(flow(&[0xc3]).returns);
     }
 

@@ -7,10 +7,10 @@ use images::dwarf::DwarfBuilder;
 use simple_markers_record::ByteOrder;
 use tools::Choices;
 
-use super::super::described::Described;
 use super::super::test_dwarf::{add_frames, frame, with};
 use super::super::test_machine::{BIAS, Fake, THREAD, mix};
 use super::super::unsupported::{BaseTypeProblem, Malformed, Operation as Code, Unsupported};
+use super::super::variable_location::VariableLocation;
 use super::*;
 use crate::location::{Machine as _, Processor, Register, Source, Unreadable, Value, ValueType};
 
@@ -42,15 +42,15 @@ const INT128: u8 = 48;
 const BIT: u8 = 60;
 const CALLED: u8 = 98;
 
-fn words(described: &Described) -> Result<String, Unsupported> {
+fn words(described: &VariableLocation) -> Result<String, Unsupported> {
     let names = Fake { address_size: 8 };
     Ok(match described {
-        Described::At { location, .. } => location.text(&names),
-        Described::Entry { value } => format!("entry: {}", crate::english::dwarf::entry_value(value, &names)),
-        Described::Lost { .. } => "lost".to_owned(),
-        Described::Never => "never".to_owned(),
-        Described::Dropped => "dropped".to_owned(),
-        Described::Unsupported { why } => return Err(why.clone()),
+        VariableLocation::At { location, .. } => location.text(&names),
+        VariableLocation::Entry { value } => format!("entry: {}", crate::english::dwarf::entry_value(value, &names)),
+        VariableLocation::Lost { .. } => "lost".to_owned(),
+        VariableLocation::Never => "never".to_owned(),
+        VariableLocation::Dropped => "dropped".to_owned(),
+        VariableLocation::Unsupported { why } => return Err(why.clone()),
     })
 }
 
@@ -334,14 +334,16 @@ fn agreements(address_size: u8, seeds: std::ops::Range<u64>) -> [u32; 3] {
 
 fn compare<R: gimli::Reader>(
     fake: &Fake,
-    ours: &Described,
+    ours: &VariableLocation,
     theirs: &gimli::Result<gimli::Piece<R>>,
     leaves: bool,
 ) -> Option<usize> {
     let location = match (ours, theirs) {
-        (Described::Unsupported { .. } | Described::Lost { .. }, Err(_)) => return Some(1),
-        (Described::Unsupported { why: Unsupported::Malformed(Malformed::LeftAtPiece) }, Ok(_)) => return Some(1),
-        (Described::At { location, .. }, _) => location,
+        (VariableLocation::Unsupported { .. } | VariableLocation::Lost { .. }, Err(_)) => return Some(1),
+        (VariableLocation::Unsupported { why: Unsupported::Malformed(Malformed::LeftAtPiece) }, Ok(_)) => {
+            return Some(1);
+        }
+        (VariableLocation::At { location, .. }, _) => location,
         _ => return None,
     };
     let piece = location.pieces.first()?;
@@ -441,7 +443,7 @@ fn arbitrary_bytes_are_taken_or_refused() {
             for variable in variables {
                 let Ok(described) = info.variable(die(variable), &frame(die(function), 0x20)) else { continue };
                 let _ = info.variable_ranges(die(variable));
-                if let Described::At { location, .. } = &described {
+                if let VariableLocation::At { location, .. } = &described {
                     assert_ne!(location.text(&fake), "");
                     let _ = location.evaluate(&fake, 24);
                     let _ = location.evaluate_part(&fake, 24, 3..20);

@@ -83,7 +83,7 @@ pub(in crate::resolve) trait Description {
     fn scope_of_variable(&self) -> Vec<Range<u64>>;
 
     /// The variable in scope that has the location of the argument's variable; `None` if there is none.
-    fn shared(&self) -> Option<Shared>;
+    fn shared(&self) -> Option<SharingVariable>;
 
     /// Whether no variable of the function has a location list, and one that holds for all of its scope
     /// has a location of which `is_meant` is true.
@@ -103,7 +103,7 @@ pub(in crate::resolve) struct PreviousPlace {
 }
 
 /// A variable that has the location of another one.
-pub(in crate::resolve) struct Shared {
+pub(in crate::resolve) struct SharingVariable {
     pub(in crate::resolve) name: Arc<str>,
     /// Whether its declaration has a later line than that of the other one.
     pub(in crate::resolve) is_later: bool,
@@ -121,7 +121,7 @@ pub(in crate::resolve) enum SourceSide {
 }
 
 /// The register that holds an argument: its number and its mask in those of `code`.
-pub(super) struct Held {
+pub(super) struct ArgumentRegister {
     pub(super) number: u32,
     pub(super) mask: u64,
 }
@@ -146,9 +146,9 @@ impl Case<'_> {
     }
 
     /// The general-purpose register that holds the argument, converted or not.
-    pub(super) fn held(&self) -> Option<Held> {
+    pub(super) fn held(&self) -> Option<ArgumentRegister> {
         let number = self.code?.register_bit(register(self.location)?)?;
-        Some(Held { number, mask: 1u64.checked_shl(number)? })
+        Some(ArgumentRegister { number, mask: 1u64.checked_shl(number)? })
     }
 
     /// The instructions that run exactly when the site is passed; `None` if they, or the lines around the

@@ -16,9 +16,9 @@ use std::collections::HashMap;
 
 use crate::location::{Node, Source};
 use crate::rates::Compiler;
-use crate::resolve::found::Surroundings;
 use crate::resolve::pc::Pc;
-use crate::resolve::{Argument, Inlined, Reason, Verdict};
+use crate::resolve::site_answer::Surroundings;
+use crate::resolve::{Argument, InlinedFunction, Reason, Verdict};
 
 /// The most sites of a marker that are compared.
 const MOST: usize = 4096;
@@ -27,7 +27,7 @@ const MOST: usize = 4096;
 pub(in crate::resolve) fn doubt_copies<'s>(sites: impl Iterator<Item = (Pc, &'s mut Surroundings)>) {
     let mut copies: HashMap<_, Vec<_>> = HashMap::new();
     for (pc, site) in sites.take(MOST) {
-        let inlined: Vec<Inlined> = site.inlined.clone();
+        let inlined: Vec<InlinedFunction> = site.inlined.clone();
         let of = (pc.section, site.instance, site.function.clone(), inlined.len());
         copies.entry(of).or_default().push((pc.address, inlined, site));
     }

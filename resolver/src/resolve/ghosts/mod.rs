@@ -21,17 +21,17 @@ use self::certainty::{Certainty, OfUnit};
 use self::unit_ghosts::{Ghost, UnitGhosts};
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
-use super::found::{Found, Surroundings};
 use super::interner::TextId;
-use super::join::{Joined, RawMarker, RawSite};
+use super::join::{RawMarker, RawMarkers, RawSite};
 use super::line_sites::LineProblem;
 use super::lookup::SiteLookup;
+use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::{MarkerLine, SiteDebug};
 use super::{Argument, FormatDescription, GhostProblem, LikelyReason};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::files::SourcePath;
-use crate::dwarf::lines::Matched;
+use crate::dwarf::lines::FileMatch;
 use crate::dwarf::{DebugInfo, Frontiers, Producer};
 
 /// How many units are asked before their caches are dropped.
@@ -67,18 +67,18 @@ struct GhostSearch<'m> {
     ghost: Ghost,
     described_as: UnitDetail,
     of_units: OfUnit,
-    found: Vec<(RawSite, Found)>,
+    found: Vec<(RawSite, SiteAnswer)>,
 }
 
 /// Looks up all ghosts, and adds their sites.
 pub(super) fn find(
     debug: &SiteDebug<'_, '_>,
     lookup: SiteLookup<'_, '_, '_>,
-    joined: &mut Joined<'_>,
+    joined: &mut RawMarkers<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
 ) {
-    let Joined { texts, markers } = joined;
+    let RawMarkers { texts, markers } = joined;
     let ghosts: Vec<_> = markers.iter_mut().filter(|marker| marker.is_ghost).collect();
     let mut on_line: BTreeMap<(TextId, u32), usize> = BTreeMap::new();
     for ghost in &ghosts {
@@ -122,12 +122,12 @@ fn ask_units(
     for (index, search) in searches.iter_mut().enumerate() {
         info.allow(STEPS);
         match info.match_file(&search.ghost.file).as_deref() {
-            Ok(Matched::File { path, units }) => {
+            Ok(FileMatch::File { path, units }) => {
                 search.ghost.path = path.clone();
                 units.iter().for_each(|(unit, _)| by_unit.entry(*unit).or_default().push(index));
             }
-            Ok(Matched::None) => {}
-            Ok(Matched::Several(paths)) => {
+            Ok(FileMatch::None) => {}
+            Ok(FileMatch::Several(paths)) => {
                 let paths = paths.iter().map(|path| Arc::clone(path.as_str()));
                 search.marker.problem = Some(LineProblem::SeveralFiles(paths.collect()));
             }

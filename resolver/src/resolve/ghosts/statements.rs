@@ -9,7 +9,7 @@ use super::unit_ghosts::{Ghost, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::DebugInfo;
-use crate::dwarf::lines::Matched;
+use crate::dwarf::lines::FileMatch;
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
 
 /// What the line table of a unit says of ghosts: for each one, in their order.
@@ -20,7 +20,7 @@ pub(super) fn find(info: &DebugInfo<'_>, unit: usize, asked: &UnitGhosts<'_>) ->
 fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, Error> {
     let mut of_unit = OfUnit::default();
     let matched = info.match_file(&ghost.file)?;
-    let (Matched::File { path, units }, false) = (&*matched, ghost.shares_line) else { return Ok(of_unit) };
+    let (FileMatch::File { path, units }, false) = (&*matched, ghost.shares_line) else { return Ok(of_unit) };
     let found = units.binary_search_by_key(&unit, |(index, _)| *index);
     let Some((_, numbers)) = found.ok().and_then(|found| units.get(found)) else { return Ok(of_unit) };
     let statements = info.statements(unit, path, numbers, ghost.line)?;

@@ -1,18 +1,18 @@
 //! What is known of a site when its exactness is judged: its control-flow graph, the records at its address
 //! and the other names of its function.
 
-use super::decoded::Decoded;
+use super::decoded_function::DecodedFunction;
 use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
 use crate::code::{Assessment, Edge};
 use crate::resolve::Predecessor;
-use crate::resolve::folding::Folded;
+use crate::resolve::folding::OtherNames;
 use crate::resolve::proof::SiteFacts;
 
 impl Instructions<'_, '_, '_, '_> {
     pub(super) fn facts<'f>(
         &'f self,
-        decoded: &'f Decoded<'_>,
+        decoded: &'f DecodedFunction<'_>,
         assessment: &Assessment,
         pc: Vaddr,
         query: &SiteQuery<'_>,
@@ -34,7 +34,7 @@ impl Instructions<'_, '_, '_, '_> {
     }
 
     /// What is known of the other names of the function that holds an address.
-    fn names(&self, decoded: &Decoded<'_>, pc: Vaddr) -> Vec<Folded> {
+    fn names(&self, decoded: &DecodedFunction<'_>, pc: Vaddr) -> Vec<OtherNames> {
         let around = self.symbols().at(pc.0).map(|symbol| symbol.start);
         let starts = decoded.function.ranges.iter().map(|range| range.start.0).filter(|start| {
             // A part that gcc splits off has a symbol, one that LLVM splits off may have none.

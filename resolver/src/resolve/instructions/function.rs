@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::decoded::{Cell, Decoded, Key};
+use super::decoded_function::{Cell, DecodedFunction, Key};
 use super::function_code::FunctionCode;
 use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
@@ -80,7 +80,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         Some(FunctionCode { decoded, set: self.set, calls: self, walks_left: &self.walks_left })
     }
 
-    fn decode(&self, key: Key) -> Result<Decoded<'c>, ExactnessReason> {
+    fn decode(&self, key: Key) -> Result<DecodedFunction<'c>, ExactnessReason> {
         let (entry, addresses) = self.addresses(key)?;
         let mut ranges = Vec::new();
         for range in &addresses {
@@ -97,7 +97,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
             traps_return: is_kernel,
         };
         let cfg = Cfg::of(&function, self.code.memory(), self.set);
-        Ok(Decoded { function, cfg, unknown_edges: unknown, flows: OnceLock::new(), values: OnceLock::new() })
+        Ok(DecodedFunction { function, cfg, unknown_edges: unknown, flows: OnceLock::new(), values: OnceLock::new() })
     }
 
     /// Where a function is entered, and all addresses of its code.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::decoded::Decoded;
+use super::decoded_function::DecodedFunction;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
 use crate::code::{Block, CallEffect, Cfg, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace, Values};
@@ -25,7 +25,7 @@ pub(super) trait Calls {
 
 /// The code of a function.
 pub(in crate::resolve) struct FunctionCode<'c> {
-    pub(super) decoded: Arc<Decoded<'c>>,
+    pub(super) decoded: Arc<DecodedFunction<'c>>,
     pub(super) set: &'static dyn InstructionSet,
     pub(super) calls: &'c dyn Calls,
     /// Instructions that may still be walked over to answer questions about whole functions.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decoded::Decoded;
+use super::decoded_function::DecodedFunction;
 use super::{Instructions, ProbeFacts};
 use crate::address::Vaddr;
 use crate::code::{self, Cost, Effect};
@@ -34,7 +34,13 @@ impl Instructions<'_, '_, '_, '_> {
     }
 
     /// The cheapest address where a probe sees what it sees at `pc`.
-    pub(super) fn add_best(&self, probed: &mut ProbeFacts, decoded: &Decoded<'_>, pc: Vaddr, registers: &[Register]) {
+    pub(super) fn add_best(
+        &self,
+        probed: &mut ProbeFacts,
+        decoded: &DecodedFunction<'_>,
+        pc: Vaddr,
+        registers: &[Register],
+    ) {
         let Some(verdict) = &mut probed.probe else { return };
         let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
         let rank = |probe: &code::Probe| probe.cost().map_or(u8::MAX, Cost::rank);

@@ -4,7 +4,7 @@
 //! same switch pass the same probe.
 
 use super::site_facts::{Judgement, SiteFacts};
-use crate::resolve::folding::Folded;
+use crate::resolve::folding::OtherNames;
 use crate::resolve::{Exactness, ExactnessReason};
 
 /// Takes the other names of the function into account.
@@ -18,14 +18,14 @@ pub(super) fn judge(facts: &SiteFacts<'_>, so_far: &Judgement) -> Option<Judgeme
     let mut doubt = None;
     for names in facts.names.iter().filter(|_| is_affected).cloned() {
         match names {
-            Folded::Several(functions) if facts.may_be_elsewhere => {
+            OtherNames::Several(functions) if facts.may_be_elsewhere => {
                 doubt = Some(ExactnessReason::FoldedFunctionsMayDiffer { functions });
             }
-            Folded::Several(functions) => {
+            OtherNames::Several(functions) => {
                 return Some(Judgement::new(Exactness::Folded, ExactnessReason::FoldedFunctions { functions }));
             }
-            Folded::Perhaps(functions) => doubt = doubt.or(Some(ExactnessReason::SeveralNames { functions })),
-            Folded::Unknown(unknown) => doubt = doubt.or(Some(ExactnessReason::FoldingUnknown(unknown))),
+            OtherNames::Perhaps(functions) => doubt = doubt.or(Some(ExactnessReason::SeveralNames { functions })),
+            OtherNames::Unknown(unknown) => doubt = doubt.or(Some(ExactnessReason::FoldingUnknown(unknown))),
         }
     }
     doubt.filter(|_| is_exact).map(Judgement::unproven)

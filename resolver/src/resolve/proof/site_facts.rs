@@ -2,7 +2,7 @@
 
 use crate::code::Outcome;
 use crate::image::Layout;
-use crate::resolve::folding::Folded;
+use crate::resolve::folding::OtherNames;
 use crate::resolve::{Exactness, ExactnessReason};
 
 /// What is known of a site when its exactness is judged.
@@ -28,7 +28,7 @@ pub(in crate::resolve) struct SiteFacts<'f> {
     /// Whether another function may pass the marker as well.
     pub(in crate::resolve) may_be_elsewhere: bool,
     /// What is known of the other names of the function.
-    pub(in crate::resolve) names: Vec<Folded>,
+    pub(in crate::resolve) names: Vec<OtherNames>,
 }
 
 /// A verdict, and why.

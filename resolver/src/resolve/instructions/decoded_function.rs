@@ -6,7 +6,7 @@ use crate::code::{Cfg, Flows, Function, Values};
 use crate::dwarf::Die;
 use crate::resolve::ExactnessReason;
 
-pub(super) type Cell<'c> = Arc<OnceLock<Result<Arc<Decoded<'c>>, ExactnessReason>>>;
+pub(super) type Cell<'c> = Arc<OnceLock<Result<Arc<DecodedFunction<'c>>, ExactnessReason>>>;
 
 /// What says where a function's code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,7 +15,7 @@ pub(super) enum Key {
     Symbol(u64),
 }
 
-pub(super) struct Decoded<'c> {
+pub(super) struct DecodedFunction<'c> {
     pub(super) function: Function<'c>,
     pub(super) cfg: Cfg,
     /// Why edges may exist that the graph does not have.
@@ -27,7 +27,7 @@ pub(super) struct Decoded<'c> {
     pub(super) values: OnceLock<Option<Values>>,
 }
 
-impl Decoded<'_> {
+impl DecodedFunction<'_> {
     pub(super) fn flows(&self) -> Option<&Arc<Flows>> {
         let read = || match self.unknown_edges {
             Some(_) => None,

@@ -14,7 +14,7 @@ use crate::address::Vaddr;
 use crate::image::{Image, ImageKind};
 
 /// Expressions for the addresses of an image.
-pub(super) struct Loaded<'i, 'data> {
+pub(super) struct LoadAddresses<'i, 'data> {
     image: &'i Image<'data>,
     /// The convenience variable that holds the difference to the link-time addresses.
     base: String,
@@ -25,7 +25,7 @@ pub(super) struct Loaded<'i, 'data> {
     id: Option<(Vaddr, u64)>,
 }
 
-impl<'i, 'data> Loaded<'i, 'data> {
+impl<'i, 'data> LoadAddresses<'i, 'data> {
     /// `module` is an identifier.
     pub(super) fn of(image: &'i Image<'data>, module: &str) -> Result<Self, SiteOmission> {
         let anchor = match image.kind() {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::instructions::ProbeFacts;
-use super::{Argument, Inlined};
+use super::{Argument, InlinedFunction};
 use crate::Error;
 use crate::dwarf::Die;
 
 /// What the debug information says about a site, and what its instructions say.
-pub(super) type Found = (Result<Surroundings, Error>, ProbeFacts);
+pub(super) type SiteAnswer = (Result<Surroundings, Error>, ProbeFacts);
 
 /// The entries and rows that may be read for each site and each argument, in addition to the budget
 /// of the debug information as a whole. Usually 50 to 300 are read.
@@ -23,7 +23,7 @@ pub(super) struct Surroundings {
     pub(super) instance: Option<Die>,
     /// Whether none of the functions there can have the marker.
     pub(super) is_not_there: bool,
-    pub(super) inlined: Vec<Inlined>,
+    pub(super) inlined: Vec<InlinedFunction>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,
     /// The path of the marker's file, if its name starts in a folder above.

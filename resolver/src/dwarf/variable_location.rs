@@ -17,7 +17,7 @@ use crate::location::{Location, Node, Source};
 
 /// What the debug information says about the location of a variable at a place.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Described {
+pub enum VariableLocation {
     /// It is here. Some pieces, but not all, may be
     /// [`Source::OptimizedOut`](crate::location::Source::OptimizedOut).
     At {
@@ -64,12 +64,12 @@ pub enum Change {
 
 impl<'s> Evaluator<'_, 's> {
     /// What a location attribute of `from` says at the place. If a list has no entry for it, the
-    /// result is [`Described::Lost`] without ranges.
+    /// result is [`VariableLocation::Lost`] without ranges.
     ///
     /// If entries overlap, the value is in each of them (DWARF 5, 2.6.2). The first one that can be
     /// read counts.
-    pub(super) fn attribute(&self, from: Die, value: &UnitValue<'s>) -> Result<Described, ExpressionRefusal> {
-        let lost = || Described::Lost { ranges: Vec::new() };
+    pub(super) fn attribute(&self, from: Die, value: &UnitValue<'s>) -> Result<VariableLocation, ExpressionRefusal> {
+        let lost = || VariableLocation::Lost { ranges: Vec::new() };
         let (entries, moment) = match (self.info.location_attribute(from, value)?, self.context.moment()) {
             (LocationContent::Single(expression), _) => {
                 return Ok(self.described(from, expression, None)?.unwrap_or_else(lost));
@@ -84,9 +84,9 @@ impl<'s> Evaluator<'_, 's> {
         let mut refused = None;
         for entry in here {
             match self.described(from, entry.expression, entry.range.clone())? {
-                Some(Described::At { location, range, .. }) => {
+                Some(VariableLocation::At { location, range, .. }) => {
                     let change = change(&entries, entry, moment);
-                    return Ok(Described::At { location, range, change });
+                    return Ok(VariableLocation::At { location, range, change });
                 }
                 Some(other) => refused = refused.or(Some(other)),
                 None => {}
@@ -101,15 +101,15 @@ impl<'s> Evaluator<'_, 's> {
         from: Die,
         expression: Expression<Reader<'s>>,
         range: Option<Range<Vaddr>>,
-    ) -> Result<Option<Described>, Error> {
+    ) -> Result<Option<VariableLocation>, Error> {
         match self.location(from, expression) {
-            Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(Described::Dropped)),
+            Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(VariableLocation::Dropped)),
             Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
-                Ok(Some(Described::Unsupported { why: Unsupported::AddressOrValue }))
+                Ok(Some(VariableLocation::Unsupported { why: Unsupported::AddressOrValue }))
             }
-            Ok(location) => Ok(location.map(|location| Described::At { location, range, change: None })),
-            Err(ExpressionRefusal::Entry(value)) => Ok(Some(Described::Entry { value })),
-            Err(ExpressionRefusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
+            Ok(location) => Ok(location.map(|location| VariableLocation::At { location, range, change: None })),
+            Err(ExpressionRefusal::Entry(value)) => Ok(Some(VariableLocation::Entry { value })),
+            Err(ExpressionRefusal::Unsupported(why)) => Ok(Some(VariableLocation::Unsupported { why })),
             Err(ExpressionRefusal::Broken(error)) => Err(error),
         }
     }
