@@ -237,6 +237,7 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information of a unit that was searched is malformed.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
         self.names.lookup(scope, name, file, line)
     }

@@ -82,6 +82,7 @@ pub(crate) use next_line::NoLine;
 pub(crate) use producer::{Frontiers, Producer};
 pub use scopes::{Doubt, Scope};
 pub use sections::Sections;
+pub use shared_place::SharingVariable;
 pub use split_files::{SplitFiles, SplitUnit};
 pub use steps::{Projection, Step};
 pub use types::TypeRef;

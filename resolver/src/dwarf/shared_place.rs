@@ -1,6 +1,9 @@
 //! Which other variable is at the same location as a given one. Compilers keep one register for
 //! several variables that have the same value, until one of them changes (DWARF 5, 2.6).
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::DebugInfo;
 use super::Lookup;
 use super::frame::Frame;
@@ -8,17 +11,27 @@ use super::scopes::Scope;
 use super::unit::Die;
 use super::variable_location::VariableLocation;
 use crate::Error;
+use crate::address::Vaddr;
 use crate::location::Location;
 use crate::text;
 
 /// The most variables that are compared.
 const MOST: usize = 256;
 
+/// A variable that has the location of another one.
+pub struct SharingVariable {
+    pub name: Arc<str>,
+    /// Whether its declaration has a later line than that of the other one.
+    pub is_later: bool,
+    /// The addresses where its location at the site holds; `None` if these are all of its scope.
+    pub range: Option<Range<Vaddr>>,
+}
+
 impl DebugInfo<'_> {
-    /// The name of another variable that a marker at `file` and `line` can name in a scope. It has
-    /// the size of `variable`, has the location of `variable` at `last`, and is described
-    /// completely at `site`. If there are several, the innermost. `None` if there is none, or the
-    /// scope is in doubt. A constant has no location.
+    /// Another variable that a marker at `file` and `line` can name in a scope. It has the size of
+    /// `variable`, has the location of `variable` at `last`, and is described completely at `site`. If
+    /// there are several, the innermost. `None` if there is none, or the scope is in doubt. A constant
+    /// has no location.
     ///
     /// # Errors
     ///
@@ -30,9 +43,11 @@ impl DebugInfo<'_> {
         (file, line): (&str, u32),
         last: &Frame,
         site: &Frame,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<SharingVariable>, Error> {
         let &[position] = scope.positions.as_slice() else { return Ok(None) };
-        let Some(place) = self.whole(variable, last)?.filter(|place| !place.is_constant()) else { return Ok(None) };
+        let Some((place, _)) = self.whole(variable, last)?.filter(|(place, _)| !place.is_constant()) else {
+            return Ok(None);
+        };
         let mut others: Vec<(Die, String)> = Vec::new();
         self.names.outward(position, |declarations| {
             let placed = declarations
@@ -43,14 +58,16 @@ impl DebugInfo<'_> {
         })?;
         let size = self.size_of(variable)?;
         for (die, name) in others.into_iter().take(MOST) {
-            let shares = self.size_of(die)? == size && self.whole(die, last)?.as_ref() == Some(&place);
-            if !shares || self.whole(die, site)?.is_none() {
-                continue;
-            }
-            // Check that the marker sees this variable, and no other one of that name.
+            let shares =
+                self.size_of(die)? == size && self.whole(die, last)?.is_some_and(|(location, _)| location == place);
+            let Some((_, range)) = self.whole(die, site)?.filter(|_| shares) else { continue };
+            // Another variable than that of the argument: whether the marker sees it, or another one
+            // of its name.
             let seen = self.names.lookup(scope, &[&name], file, line)?;
-            if matches!(seen, Lookup::Found { variable, is_placed: true, .. } if variable == die) {
-                return Ok(Some(name));
+            if matches!(seen, Lookup::Found { variable: seen, is_placed: true, .. } if seen == die) {
+                let lines = self.declared_line(die).zip(self.declared_line(variable));
+                let is_later = lines.is_some_and(|(other, own)| other > own);
+                return Ok(Some(SharingVariable { name: name.into(), is_later, range }));
             }
         }
         Ok(None)
@@ -63,12 +80,14 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// The location of all of a variable; `None` if part of it is optimised out, or its size is not
-    /// known.
-    fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<Location>, Error> {
+    /// The location of all of a variable, and the addresses where it holds; `None` if part of it is
+    /// optimised out, or its size is not known.
+    fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<(Location, Option<Range<Vaddr>>)>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
         match self.locations.variable(variable, frame)? {
-            VariableLocation::At { location, .. } if location.optimized_out(size).is_empty() => Ok(Some(location)),
+            VariableLocation::At { location, range, .. } if location.optimized_out(size).is_empty() => {
+                Ok(Some((location, range)))
+            }
             _ => Ok(None),
         }
     }

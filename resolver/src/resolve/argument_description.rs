@@ -3,14 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::DeclaredArgument;
 use super::arguments::{Arguments, Stop};
-use super::doubt::{Description, PreviousPlace, SharingVariable, SourceSide, covers};
+use super::doubt::{Description, PreviousPlace, SourceSide, covers};
 use super::instructions::FunctionCode;
 use super::path::Path;
 use super::site_answer::STEPS;
 use crate::address::Vaddr;
-use crate::dwarf::{Die, Frame, Moment};
+use crate::dwarf::{Die, Frame, Moment, SharingVariable};
 use crate::location::{Expr, Location};
 
 /// An argument at a site, described elsewhere.
@@ -116,14 +115,7 @@ impl Description for ArgumentDescription<'_, '_, '_> {
         if matches!(self.stop.frame.moment, Moment::View(_)) {
             return None;
         }
-        let (debug, variable, frame) = (self.arguments.debug, self.variable?, &self.stop.frame);
-        debug.allow(STEPS);
-        let place = (self.stop.file, self.stop.line);
-        let name = debug.sharing(self.stop.scope?, variable, place, frame, frame).ok().flatten()?;
-        let other = DeclaredArgument { text: name.as_str().into(), conversion: None, words: None, mistake: None };
-        let other = self.arguments.resolve(&other, self.stop);
-        let is_later = debug.declared_line(other.variable?)? > debug.declared_line(variable)?;
-        Some(SharingVariable { name: name.into(), is_later, ranges: other.argument.ranges })
+        self.arguments.sharing(self.stop, self.variable?, &self.stop.frame)
     }
 
     fn has_only_whole_scopes(&self, is_meant: &dyn Fn(&Location) -> bool) -> bool {

@@ -14,12 +14,15 @@ use super::names::AddressNames;
 use super::path::{Extent, Locator, Move, Path, judge};
 use super::place::{Place, PlaceError};
 use super::refusal::Refusal;
+use super::site_answer::STEPS;
 use super::{
     Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, conversions, words,
 };
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{Change, DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
+use crate::dwarf::{
+    Change, DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef,
+};
 use crate::location::{Location, LocationNames as _, Source};
 use crate::types::{Language, Shape, Type};
 
@@ -125,6 +128,8 @@ pub(super) struct ArgumentFacts {
     pub(super) is_extracted: bool,
     /// Its variable.
     pub(super) variable: Option<Die>,
+    /// The variable, if it is the local one that the root of the place names, and described here.
+    pub(super) named: Option<Die>,
 }
 
 /// The type and the location of a whole argument.
@@ -156,6 +161,7 @@ impl<'d, 's> Arguments<'d, 's> {
             way: Vec::new(),
             is_extracted: false,
             variable: None,
+            named: None,
         };
         let place = match Place::parse(&declared.text) {
             Ok(place) => place,
@@ -170,7 +176,7 @@ impl<'d, 's> Arguments<'d, 's> {
             Ok(whole) => self.complete(&mut facts, declared, whole, &extent, stop),
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
-        (facts.change, facts.variable) = (extent.change, extent.variable);
+        (facts.change, facts.variable, facts.named) = (extent.change, extent.variable, extent.named);
         facts
     }
 
@@ -281,8 +287,8 @@ impl<'d, 's> Arguments<'d, 's> {
                 self.debug.lookup_outside(scope, &path, stop.file, stop.line, later)?
             }
         };
-        let (variable, is_placed) = match found {
-            Lookup::Found { variable, is_placed, .. } => (variable, is_placed),
+        let (variable, is_placed, is_static) = match found {
+            Lookup::Found { variable, is_placed, is_static } => (variable, is_placed, is_static),
             Lookup::NoScope | Lookup::Absent { .. } if self.has_lines_only(stop)? => return Err(Refusal::lines_only()),
             Lookup::NoScope => return Err(Refusal::absent(Reason::OtherFunctions)),
             Lookup::Several(several) => {
@@ -303,6 +309,7 @@ impl<'d, 's> Arguments<'d, 's> {
             }
         };
         let object = self.variable_object(variable, is_placed, stop, extent)?;
+        extent.named = Some(variable).filter(|_| is_placed && !is_static);
         match path.as_slice() {
             ["this"] => self.this(object, scope, stop, extent),
             _ => Ok(object),
@@ -461,6 +468,13 @@ impl<'d, 's> Arguments<'d, 's> {
             made: Some(CastType::Pointer(None)),
             ..pointer
         }
+    }
+
+    /// The variable that shares the location of a local variable at the frame `last`, and has one at the
+    /// stop too.
+    pub(super) fn sharing(&self, stop: &Stop<'_>, variable: Die, last: &Frame) -> Option<SharingVariable> {
+        self.debug.allow(STEPS);
+        self.debug.sharing(stop.scope?, variable, (stop.file, stop.line), last, &stop.frame).ok().flatten()
     }
 
     /// How many bytes an address has.

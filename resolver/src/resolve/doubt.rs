@@ -29,7 +29,7 @@ mod stepped_before;
 mod stored_over;
 mod written_inlined;
 
-pub(super) use case::{Case, Description, PreviousPlace, SharingVariable, SourceSide};
+pub(super) use case::{Case, Description, PreviousPlace, SourceSide};
 pub(super) use copies::doubt_copies;
 pub(super) use place::covers;
 

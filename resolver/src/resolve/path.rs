@@ -51,6 +51,8 @@ pub(super) struct Extent {
     /// How it changes at the site.
     pub(super) change: Option<Change>,
     pub(super) variable: Option<Die>,
+    /// The variable, if it is the local one that the root of the place names, and described here.
+    pub(super) named: Option<Die>,
 }
 
 /// Finds variables, and follows paths from them.
@@ -153,7 +155,7 @@ fn located(described: VariableLocation, names: &dyn LocationNames) -> (Result<Lo
     let everywhere = Extent::default;
     match described {
         VariableLocation::At { location, range, change } => {
-            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, ..Extent::default() })
         }
         VariableLocation::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();

@@ -19,7 +19,7 @@ use super::site_answer::{STEPS, Surroundings};
 use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{DebugInfo, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
+use crate::dwarf::{DebugInfo, Doubt, Frame, LineAbsence, Moment, Scope};
 use crate::image::Layout;
 use crate::location::{Piece, Source};
 
@@ -92,15 +92,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let code = code.as_ref();
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => self.named(declared, &stop),
-            false => self.argument(declared, &stop, code, anchored),
+            false => self.argument(declared, &stop, code, instructions, anchored),
         };
         let reported = |address| pc::reported(Vaddr(address), self.layout);
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
-        for argument in &mut args {
-            argument.ended = self.ended(argument, &stop, instructions);
-            for range in &mut argument.ranges {
-                *range = reported(range.start)..reported(range.end);
-            }
+        for range in args.iter_mut().flat_map(|argument| &mut argument.ranges) {
+            *range = reported(range.start)..reported(range.end);
         }
         Ok(Surroundings {
             function: out_of_line.and_then(|frame| frame.function.clone()),
@@ -123,12 +120,13 @@ impl<'d, 's> SiteDebug<'d, 's> {
         argument
     }
 
-    /// An argument, doubted.
+    /// An argument, doubted. `code` is that of the function that holds the site.
     fn argument(
         &self,
         declared: &DeclaredArgument,
         stop: &Stop<'_>,
         code: Option<&FunctionCode<'_>>,
+        instructions: Option<&Instructions<'_, '_, '_, '_>>,
         anchored: bool,
     ) -> Argument {
         let mut facts = self.arguments.resolve(declared, stop);
@@ -140,6 +138,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         if matches!(facts.argument.verdict, Some(Verdict::Doubtful | Verdict::Constant)) {
             facts.argument.compiler = stop.frame.function.and_then(|function| self.debug.compiler(function));
         }
+        facts.argument.ended = self.ended(&facts, stop, instructions);
         facts.argument
     }
 
@@ -192,7 +191,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
     /// Where a lost argument was last described before a site, and what ended that.
     fn ended(
         &self,
-        argument: &Argument,
+        ArgumentFacts { argument, named, .. }: &ArgumentFacts,
         stop: &Stop<'_>,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
     ) -> Option<LocationEnd> {
@@ -207,24 +206,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let by = instructions.zip(instance).and_then(|(code, instance)| code.holding(instance, last));
         let (at, instruction) = by.unzip();
         let (file, line) = at.and_then(|at| self.debug.line_at(at)).unzip();
-        let shared = self.shared(argument, stop, last);
-        Some(LocationEnd { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
-    }
-
-    /// The variable that shared a location with an argument at the address `last`, and has a
-    /// location at the site.
-    fn shared(&self, argument: &Argument, stop: &Stop<'_>, last: Vaddr) -> Option<Arc<str>> {
         // A member may share its location too, but no scope has its name.
-        if argument.text.trim() != &*argument.name || argument.name.contains("::") {
-            return None;
-        }
-        self.debug.allow(STEPS);
-        let scope = stop.scope?;
-        let found = self.debug.lookup(scope, &[&argument.name], stop.file, stop.line).ok()?;
-        let Lookup::Found { variable, is_placed: true, is_static: false } = found else { return None };
+        let variable = named.filter(|_| argument.text.trim() == &*argument.name);
         let before = Frame { pc: last, at_entry: false, moment: Moment::Last, ..stop.frame };
-        let name = self.debug.sharing(scope, variable, (stop.file, stop.line), &before, &stop.frame).ok().flatten()?;
-        Some(name.into())
+        let shared = variable.and_then(|variable| self.arguments.sharing(stop, variable, &before));
+        let shared = shared.map(|other| other.name);
+        Some(LocationEnd { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
     }
 
     /// What became of the function that a line is in; `None` if the debug information does not

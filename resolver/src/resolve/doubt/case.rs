@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::place::register;
 use crate::address::Vaddr;
 use crate::code::Block;
-use crate::dwarf::Change;
+use crate::dwarf::{Change, SharingVariable};
 use crate::location::{Expr, Location};
 use crate::rates::Compiler;
 use crate::resolve::Argument;
@@ -100,15 +100,6 @@ pub(in crate::resolve) struct PreviousPlace {
     pub(in crate::resolve) instruction: Option<u64>,
     /// The location at that instruction; `None` if it cannot be read there.
     pub(in crate::resolve) location: Option<Location>,
-}
-
-/// A variable that has the location of another one.
-pub(in crate::resolve) struct SharingVariable {
-    pub(in crate::resolve) name: Arc<str>,
-    /// Whether its declaration has a later line than that of the other one.
-    pub(in crate::resolve) is_later: bool,
-    /// The addresses where it has a location of its own.
-    pub(in crate::resolve) ranges: Vec<Range<u64>>,
 }
 
 /// Where a line is, seen from the marker.

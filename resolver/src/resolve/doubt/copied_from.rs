@@ -20,6 +20,6 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
     }
     register(case.location)?;
     let shared = case.description.shared()?;
-    let begins_too = shared.ranges.iter().any(|range| range.start == begin);
+    let begins_too = shared.range.is_some_and(|range| range.start.0 == begin);
     (shared.is_later && begins_too).then_some(Reason::CopiedFrom { name: shared.name })
 }
