@@ -8,8 +8,15 @@ use syn::visit::{self, Visit};
 use super::rust_files::{has_cfg, rust_files, stem};
 
 /// The folders of the crates' sources.
-const CRATES: [&str; 6] =
-    ["markers/record/src", "resolver/src", "smark/src", "tracer/events/src", "tracer/src", "tracer/top/src"];
+const CRATES: [&str; 7] = [
+    "markers/macros/src",
+    "markers/record/src",
+    "resolver/src",
+    "smark/src",
+    "tracer/events/src",
+    "tracer/src",
+    "tracer/top/src",
+];
 
 type Module = Vec<String>;
 

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-use super::is_punct;
 use super::item::{Item, Keyword};
-use super::marker::{self, Block, Ghost, punct};
+use super::marker::{self, Block, Ghost};
+use super::tokens::{self, is_punct, punct};
 
 /// What the tokens of a group are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) fn items(tokens: &[TokenTree]) -> Option<TokenStream> {
 fn group(group: &Group, content: Content) -> Option<TokenTree> {
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
     let stream = Rewriting::new(&tokens, content).all(group.span_open())?;
-    Some(marker::group(group.delimiter(), stream, group.span()))
+    Some(tokens::group(group.delimiter(), stream, group.span()))
 }
 
 /// The rewriting of one group's tokens.
@@ -175,11 +175,11 @@ impl<'t> Rewriting<'t> {
             Position::Expression => {
                 // Such a block has no code, so variables at its start would locate nothing.
                 let block = call.chain([punct(';', span)]).collect();
-                self.written.push(marker::group(Delimiter::Brace, block, span));
+                self.written.push(tokens::group(Delimiter::Brace, block, span));
             }
             Position::Operand => {
                 let error = error(call.collect(), "a ghost is a statement: end it with `;`");
-                self.written.push(marker::group(Delimiter::Parenthesis, error, span));
+                self.written.push(tokens::group(Delimiter::Parenthesis, error, span));
             }
             Position::Item => {
                 self.written.extend(error(call.collect(), "a marker is a statement: this one is in no function"));

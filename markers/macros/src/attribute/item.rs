@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, TokenTree};
 
-use super::is_punct;
+use super::tokens::is_punct;
 
 /// An item at the start of some tokens.
 pub(super) struct Item {

@@ -1,9 +1,9 @@
 //! What one marker is: its path, and whether its arguments are those of a ghost.
 
-use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use simple_markers_record::ghost::Hash;
 
-use super::is_punct;
+use super::tokens::{group, is_punct, punct};
 use crate::ghost;
 use crate::syntax::{Argument, Marker};
 
@@ -116,16 +116,4 @@ fn list(mut tokens: Vec<TokenTree>, span: Span) -> TokenTree {
             group(Delimiter::Parenthesis, stream.collect(), span)
         }
     }
-}
-
-pub(super) fn punct(character: char, span: Span) -> TokenTree {
-    let mut punct = Punct::new(character, Spacing::Alone);
-    punct.set_span(span);
-    TokenTree::Punct(punct)
-}
-
-pub(super) fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
-    let mut group = Group::new(delimiter, stream);
-    group.set_span(span);
-    TokenTree::Group(group)
 }

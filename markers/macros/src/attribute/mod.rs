@@ -3,11 +3,13 @@
 //!
 //! It works on tokens. Only a group with a marker in it is written again; everything else stays as it
 //! came, with its spans, whatever its syntax. `item` finds where an item ends, `blocks` finds the
-//! markers and what they are in their block, and `marker` reads the arguments of one.
+//! markers and what they are in their block, and `marker` reads the arguments of one. `tokens` has what
+//! all of these do with tokens.
 
 mod blocks;
 mod item;
 mod marker;
+mod tokens;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 
@@ -36,10 +38,6 @@ fn with_error(span: Span, message: &str, item: TokenStream) -> TokenStream {
     let mut tokens = syn::Error::new(span, message).to_compile_error();
     tokens.extend(item);
     tokens
-}
-
-fn is_punct(token: Option<&TokenTree>, character: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == character)
 }
 
 #[cfg(test)]
