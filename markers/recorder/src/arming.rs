@@ -9,11 +9,11 @@ use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
 use crate::clock::{self, Moment};
 use crate::control::{Settings, control};
 use crate::errors::ArmError;
-use crate::file::Text;
 use crate::glob;
 use crate::metadata::{self, Recording};
 use crate::probe::probes;
 use crate::sys::{self, Errno};
+use crate::text::Text;
 
 /// Bytes of a packet of a growing file, where it is not cut by the end of what is mapped.
 const PACKET_SIZE: u32 = 64 << 10;

@@ -16,8 +16,6 @@ mod growing;
 mod path;
 mod ring;
 
-pub(crate) use path::Text;
-
 /// What the watched number of a writer is that has failed: it is never enough.
 static NEVER: AtomicU64 = AtomicU64::new(0);
 

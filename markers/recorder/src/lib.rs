@@ -55,6 +55,8 @@ mod start;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sys;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod text;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod thread;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

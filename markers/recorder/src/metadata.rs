@@ -10,9 +10,9 @@ use simple_markers_record::identifier::Identifier;
 use simple_markers_record::tsdl::{self, Quoted};
 
 use crate::clock::Moment;
-use crate::file::Text;
 use crate::probe::{Probe, probes};
 use crate::sys::{self, Errno, File};
+use crate::text::Text;
 
 mod labels;
 

@@ -8,8 +8,8 @@ use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_PROGRAM};
 use crate::arming;
 use crate::control::{MOST_KEPT, control};
 use crate::errors::ArmError;
-use crate::file::Text;
 use crate::process::Process;
+use crate::text::Text;
 use crate::{probes, sys};
 use core::sync::atomic::Ordering;
 

@@ -1,8 +1,9 @@
-//! Files, and their mappings.
+//! Files, their names and their mappings.
 
 use core::ffi::CStr;
 
-use super::{Errno, call, plain, retried, unmap};
+use super::call::{Errno, call, plain, retried};
+use super::mapping::unmap;
 
 /// An open file.
 pub(crate) struct File(usize);
@@ -129,4 +130,39 @@ impl Drop for File {
     fn drop(&mut self) {
         let _ = plain(libc::SYS_close, [self.0, 0, 0, 0, 0, 0]);
     }
+}
+
+/// Removes a file; that it is missing is no error.
+pub(crate) fn remove(path: &CStr) {
+    let _ = plain(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]);
+}
+
+/// Gives a file another name, and replaces what has that name.
+pub(crate) fn rename(from: &CStr, to: &CStr) -> Result<(), Errno> {
+    let here = libc::AT_FDCWD as usize;
+    plain(libc::SYS_renameat, [here, from.as_ptr() as usize, here, to.as_ptr() as usize, 0, 0]).map(drop)
+}
+
+/// Makes a folder that only this user can enter.
+pub(crate) fn make_folder(path: &CStr) -> Result<(), Errno> {
+    plain(libc::SYS_mkdirat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0o700, 0, 0, 0]).map(drop)
+}
+
+/// The current folder without a NUL, in `room`.
+pub(crate) fn current_folder(room: &mut [u8]) -> Result<&[u8], Errno> {
+    let size = plain(libc::SYS_getcwd, [room.as_mut_ptr() as usize, room.len(), 0, 0, 0, 0])?;
+    room.get(..size.saturating_sub(1)).ok_or(libc::ENAMETOOLONG)
+}
+
+/// The largest file that the process may write, in bytes.
+pub(crate) fn largest_file() -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: u64::MAX, rlim_max: u64::MAX };
+    let arguments = [0, libc::RLIMIT_FSIZE as usize, 0, &raw mut limit as usize, 0, 0];
+    let _ = plain(libc::SYS_prlimit64, arguments);
+    limit.rlim_cur
+}
+
+/// Writes bytes to the standard error.
+pub(crate) fn complain(bytes: &[u8]) {
+    let _ = plain(libc::SYS_write, [2, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]);
 }
