@@ -5,26 +5,9 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use simple_markers_record::buffer::{HANDLED, NO_ID};
 
 use crate::hit::Passed;
-use crate::probe::Probe;
+use crate::probe::{Handler, Probe};
 use crate::sys::{self, Errno};
 use crate::thread::Local;
-
-/// A handler. It is never freed or changed, since other threads may run it at any time.
-#[derive(Clone, Copy)]
-pub(crate) struct Handler {
-    pub(crate) call: Call,
-    pub(crate) data: *const (),
-}
-
-/// Gets the probe, the words and the data of the handler.
-pub(crate) type Call = unsafe fn(Probe, *const u64, *const ());
-
-impl PartialEq for Handler {
-    fn eq(&self, other: &Self) -> bool {
-        // Functions with one address are the same code.
-        core::ptr::fn_addr_eq(self.call, other.call) && self.data == other.data
-    }
-}
 
 /// Calls the handler of a hit, and leaves in `hit` what is to be recorded.
 ///

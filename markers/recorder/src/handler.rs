@@ -3,8 +3,8 @@
 use crate::arming::Lock;
 use crate::errors::HandleError;
 use crate::glob;
-use crate::handled::{self, Call, Handler};
-use crate::probe::{Probe, probes};
+use crate::handled;
+use crate::probe::{Call, Handler, Probe, probes};
 use crate::values::{Arguments, Hit, Mismatch};
 
 /// Calls `handler` for every hit of the probes of this program or shared library whose names match

@@ -22,33 +22,9 @@
 
 use std::collections::HashSet;
 
-use world::World;
+use world::{Bounds, Protocol, World};
 
 mod world;
-
-/// How an interrupted record is kept from being torn.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    /// A restartable sequence.
-    Sequence,
-    /// The content size is stored only if it is still the one that was read.
-    Compare,
-    /// Nothing.
-    Nothing,
-}
-
-/// What the model goes through.
-#[derive(Clone, Copy)]
-struct Bounds {
-    protocol: Protocol,
-    overwrites: bool,
-    /// Hits outside of handlers.
-    hits: u8,
-    /// Signals; a handler is one hit, and may interrupt another handler.
-    signals: u8,
-    /// How many handlers leave by a jump, and with them what they interrupt.
-    jumps: u8,
-}
 
 /// Goes through all worlds, and returns how many there are.
 fn explore(bounds: &Bounds) -> Result<usize, &'static str> {

@@ -1,4 +1,4 @@
-//! The probes of this image.
+//! The probes of this image, with their handlers.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
@@ -6,7 +6,6 @@ use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use simple_markers_record::args;
 use simple_markers_record::buffer::{HANDLED, Layout, MAX_ID, NO_ID};
 
-use crate::handled::Handler;
 use crate::image::image;
 
 /// The descriptor of a probe, in the section `__simple_probe`.
@@ -25,6 +24,23 @@ struct Descriptor {
     /// The layout, if the probe has had a handler.
     kept_layout: AtomicU32,
     reserved: u32,
+}
+
+/// A handler. It is never freed or changed, since other threads may run it at any time.
+#[derive(Clone, Copy)]
+pub(crate) struct Handler {
+    pub(crate) call: Call,
+    pub(crate) data: *const (),
+}
+
+/// Gets the probe, the words and the data of the handler.
+pub(crate) type Call = unsafe fn(Probe, *const u64, *const ());
+
+impl PartialEq for Handler {
+    fn eq(&self, other: &Self) -> bool {
+        // Functions with one address are the same code.
+        core::ptr::fn_addr_eq(self.call, other.call) && self.data == other.data
+    }
 }
 
 /// A probe of this program or shared library.

@@ -1,12 +1,35 @@
-//! What the model can be in, and the steps from there.
+//! What the model can be in, and the steps from there within its bounds.
 
 use core::cell::RefCell;
 use std::vec::Vec;
 
 use simple_markers_record::buffer::packet as header;
 
-use super::{Bounds, Protocol};
 use crate::packet::{self, Begin, Memory};
+
+/// How an interrupted record is kept from being torn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// A restartable sequence.
+    Sequence,
+    /// The content size is stored only if it is still the one that was read.
+    Compare,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the model goes through.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) protocol: Protocol,
+    pub(super) overwrites: bool,
+    /// Hits outside of handlers.
+    pub(super) hits: u8,
+    /// Signals; a handler is one hit, and may interrupt another handler.
+    pub(super) signals: u8,
+    /// How many handlers leave by a jump, and with them what they interrupt.
+    pub(super) jumps: u8,
+}
 
 /// Places of the ring.
 const PACKETS: u8 = 2;
