@@ -1,4 +1,5 @@
-//! `simple_marker_record`, which an armed probe calls, in assembly for x86-64.
+//! `simple_marker_record`, which an armed probe calls, in assembly for x86-64. And what the program calls
+//! at its start and its end.
 //!
 //! On entry: `[rsp]` the return address, `[rsp+8]` the first 8 bytes of the descriptor (u16
 //! semaphore, u16 id, u32 layout), `[rsp+16..]` the words. It keeps all registers but the flags. A
@@ -27,6 +28,7 @@ use core::mem::offset_of;
 
 use simple_markers_record::buffer::{control, event, packet};
 
+use crate::start::{finish, start};
 use crate::thread::{Local, RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE, Writer};
 
 global_asm!(
@@ -398,4 +400,21 @@ global_asm!(
     id = const event::ID,
     event_header = const event::HEADER,
     max_text = const event::MAX_TEXT,
+);
+
+// Here, because a linker takes an object from an archive only for its symbols, and every probe has
+// `simple_marker_record`.
+global_asm!(
+    ".pushsection .init_array,\"aw\",@init_array",
+    ".balign 8",
+    ".quad {start}",
+    ".popsection",
+    ".pushsection .fini_array,\"aw\",@fini_array",
+    ".balign 8",
+    ".quad {finish}",
+    ".popsection",
+    ".hidden {start}",
+    ".hidden {finish}",
+    start = sym start,
+    finish = sym finish,
 );

@@ -1,9 +1,7 @@
-//! What the image was linked with: its probes, and the restartable sequences of the C library. And
-//! what runs at its start and its end.
+//! What the image was linked with: its probes, and the restartable sequences of the C library.
 
 use core::arch::global_asm;
 
-use crate::start::{finish, start};
 use crate::sys;
 
 global_asm!(
@@ -27,18 +25,6 @@ global_asm!(
     ".hidden __ehdr_start",
     ".quad __ehdr_start",
     ".popsection",
-    ".pushsection .init_array,\"aw\",@init_array",
-    ".balign 8",
-    ".quad {start}",
-    ".popsection",
-    ".pushsection .fini_array,\"aw\",@fini_array",
-    ".balign 8",
-    ".quad {finish}",
-    ".popsection",
-    ".hidden {start}",
-    ".hidden {finish}",
-    start = sym start,
-    finish = sym finish,
 );
 
 /// What `simple_marker_image` has.
