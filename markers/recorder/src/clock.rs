@@ -11,6 +11,9 @@ use crate::sys::{self, PerfPage};
 
 const SECOND: u64 = 1_000_000_000;
 
+// The clocks that the recorder knows.
+const _: () = assert!(CLOCK_MONOTONIC == 0 && CLOCK_COUNTER == 1);
+
 /// The clock for a new buffer.
 pub(crate) fn choose(is_monotonic: bool) -> u32 {
     if is_monotonic {

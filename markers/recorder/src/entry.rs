@@ -28,8 +28,10 @@ use core::mem::offset_of;
 
 use simple_markers_record::buffer::{control, event, packet};
 
+use crate::file::Writer;
+use crate::rseq::{RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE};
 use crate::start::{finish, start};
-use crate::thread::{Local, RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE, Writer};
+use crate::thread::Local;
 
 global_asm!(
     // Sequences: version, flags, start, length, where they start again.

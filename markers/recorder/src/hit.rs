@@ -6,10 +6,13 @@ use core::sync::atomic::{Ordering, fence};
 use simple_markers_record::buffer::{Layout, event};
 
 use crate::control::control;
+use crate::file::Writer;
 use crate::packet;
 use crate::process::{Current, Process};
+use crate::rseq::leave_sequence;
+use crate::slot::Slot;
 use crate::sys::{self, Errno};
-use crate::thread::{Local, Slot, Writer, leave_sequence};
+use crate::thread::Local;
 use crate::values::measure;
 
 /// What an armed probe passes.
@@ -124,9 +127,9 @@ impl Work<'_> {
         // SAFETY: as the caller says.
         let Self { writer, process, generation, size, is_done } = unsafe { &mut *work };
         if writer.generation != *generation || !writer.has_file() {
-            writer.renew(*generation, process);
+            writer.renew(*generation, process.pid(), &process.files);
         }
-        *is_done = writer.has_room(*size) || writer.advance(process);
+        *is_done = writer.has_room(*size) || writer.advance(&process.files);
     }
 }
 

@@ -49,7 +49,11 @@ mod probe;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod process;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod rseq;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod saved;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod slot;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod start;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

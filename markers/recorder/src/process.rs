@@ -3,8 +3,9 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use crate::file::Numbers;
+use crate::slot::Slot;
 use crate::sys::{self, Errno};
-use crate::thread::Slot;
 
 /// The most threads that can record at once. Only slots that are used take memory.
 const SLOTS: usize = 8192;
@@ -16,8 +17,8 @@ const CANDIDATES: usize = 2;
 /// The memory of the process. Zeros are its first contents.
 pub(crate) struct Process {
     pid: AtomicU32,
-    /// How many files were made.
-    pub(crate) files: AtomicU32,
+    /// The numbers of its files.
+    pub(crate) files: Numbers,
     /// How many slots were used.
     used: AtomicU32,
     /// The slot that the next new thread looks at.

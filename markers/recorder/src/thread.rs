@@ -2,22 +2,13 @@
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-pub(crate) use crate::file::Writer;
 use crate::image::image;
 use crate::process::Process;
+use crate::rseq::{RSEQ_CPU, RSEQ_SIGNATURE};
+use crate::slot::Slot;
 use crate::sys::{self, Errno};
-
-/// What the kernel expects before the address at which a sequence starts again. The C library
-/// registers its threads with the same one.
-pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
-
-/// Offset of the pointer to the current sequence in the memory that the kernel knows.
-pub(crate) const RSEQ_CS: usize = 8;
-
-/// Offset of the CPU there.
-pub(crate) const RSEQ_CPU: usize = 4;
 
 global_asm!(
     ".pushsection .tbss.simple_marker,\"awT\",@nobits",
@@ -44,21 +35,6 @@ pub(crate) struct Local {
     /// Whether a handler of the program runs.
     pub(crate) is_handling: AtomicBool,
 }
-
-/// A thread's part of the memory of the process.
-#[repr(C, align(64))]
-pub(crate) struct Slot {
-    /// Only the owner uses it.
-    pub(crate) writer: UnsafeCell<Writer>,
-    /// The thread; 0 if nobody has used the slot yet.
-    pub(crate) owner: AtomicU32,
-}
-
-// The assembly takes a slot for its writer.
-const _: () = assert!(core::mem::offset_of!(Slot, writer) == 0 && size_of::<Slot>() == 192);
-
-// SAFETY: only the thread in `owner` uses the writer.
-unsafe impl Sync for Slot {}
 
 impl Local {
     /// The slot of the calling thread, which is made or taken over at its first hit.
@@ -111,18 +87,6 @@ impl Local {
             Ok(()) | Err(libc::EBUSY) => area,
             Err(_) => sys::NOWHERE,
         }
-    }
-}
-
-/// Ends the sequence that the fast path has left.
-///
-/// # Safety
-///
-/// `rseq` is null, or the memory of this thread that the kernel knows.
-pub(crate) unsafe fn leave_sequence(rseq: *mut u8) {
-    if !rseq.is_null() {
-        // SAFETY: as the caller says.
-        unsafe { rseq.add(RSEQ_CS).cast::<u64>().write_volatile(0) };
     }
 }
 

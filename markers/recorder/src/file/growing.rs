@@ -5,11 +5,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use simple_markers_record::buffer::{event, packet as header};
 
-use super::path::{Path, Stage};
-use super::{Mapped, Writer};
+use super::path::{Numbers, Path, Stage};
+use super::writer::{FILES, Mapped, Writer};
 use crate::control::control;
 use crate::packet::{self, Begin, Memory};
-use crate::process::Process;
 use crate::sys::{self, Errno, File};
 
 /// The size of the first growing file of a slot. The file is a hole where nothing was written. Each
@@ -23,10 +22,6 @@ const WINDOW: u64 = 256 << 10;
 const LEAST_ROOM: u64 = 4096;
 
 const _: () = assert!((header::HEADER + event::MAX_SIZE) as u64 <= LEAST_ROOM);
-
-/// How many files a slot has if only the last records are kept. The oldest one is written anew, so all
-/// but one of them are full.
-pub(super) const FILES: usize = 4;
 
 /// Bytes of a file if the last `keep` bytes are kept; 0 if all are kept.
 pub(super) fn part(keep: u64) -> u64 {
@@ -61,7 +56,7 @@ impl Memory for Header {
 }
 
 impl Writer {
-    pub(super) fn make_growing(&mut self, process: &Process) -> Result<(), Errno> {
+    pub(super) fn make_growing(&mut self, numbers: &Numbers) -> Result<(), Errno> {
         let window = WINDOW.max(self.packet_size.into());
         let most = sys::largest_file() / window * window;
         let size = if self.part == 0 { FIRST_SIZE << self.files.min(6) } else { self.part.next_multiple_of(window) };
@@ -69,7 +64,7 @@ impl Writer {
         if size == 0 {
             return Err(libc::EFBIG);
         }
-        let (file, mut path) = self.next_file(process)?;
+        let (file, mut path) = self.next_file(numbers)?;
         let made = (|| {
             file.set_size(size)?;
             file.reserve(0, window)?;
@@ -97,13 +92,13 @@ impl Writer {
     }
 
     /// An empty file, or one whose records are not kept any longer.
-    fn next_file(&mut self, process: &Process) -> Result<(File, Path), Errno> {
+    fn next_file(&mut self, numbers: &Numbers) -> Result<(File, Path), Errno> {
         let place = self.files as usize;
         let oldest = self.kept.get(place % FILES).copied().filter(|_| self.part != 0 && place >= FILES);
         match oldest.map(|number| self.take_back(number)) {
             Some(Ok(file)) => Ok(file),
             // Somebody has removed it.
-            Some(Err(_)) | None => self.make_file(process),
+            Some(Err(_)) | None => self.make_file(numbers),
         }
     }
 
@@ -122,13 +117,13 @@ impl Writer {
     }
 
     /// Begins the next packet of a growing file; `false` if there is no room for one.
-    pub(crate) fn advance(&mut self, process: &Process) -> bool {
+    pub(crate) fn advance(&mut self, numbers: &Numbers) -> bool {
         if !self.can_grow() {
             return false;
         }
         // A failure leaves the last packet as it is, and lost hits are counted in it.
         let lost = self.packet.wrapping_add(header::DISCARDED).cast::<AtomicU64>();
-        match self.advance_growing(process) {
+        match self.advance_growing(numbers) {
             Ok(()) => true,
             Err(error) => {
                 let lost = if self.map.is_null() { core::ptr::from_ref(control().lost()) } else { lost };
@@ -138,7 +133,7 @@ impl Writer {
         }
     }
 
-    fn advance_growing(&mut self, process: &Process) -> Result<(), Errno> {
+    fn advance_growing(&mut self, numbers: &Numbers) -> Result<(), Errno> {
         let before = self.memory();
         let start = self.packet as u64 - self.map as u64;
         let discarded = before.load(header::DISCARDED);
@@ -157,7 +152,7 @@ impl Writer {
             packet::close(&before, discarded);
             self.packet = sys::NOWHERE;
             self.next = 0;
-            return self.make_growing(process);
+            return self.make_growing(numbers);
         }
         let file = self.reopen()?;
         let next = self.window + window;

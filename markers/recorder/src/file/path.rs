@@ -2,12 +2,23 @@
 
 use core::ffi::CStr;
 use core::fmt::Write as _;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use simple_markers_record::buffer::control::FOLDER_SIZE;
 
 use crate::control::control;
 use crate::sys::{self, Errno};
 use crate::text::Text;
+
+/// The numbers of the files of a process. Zeros are those of a process without files.
+pub(crate) struct Numbers(AtomicU32);
+
+impl Numbers {
+    /// The number of the next file.
+    pub(super) fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
 
 /// Whether readers find a file.
 #[derive(Clone, Copy)]

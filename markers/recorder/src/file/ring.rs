@@ -4,20 +4,20 @@ use core::sync::atomic::AtomicU64;
 
 use simple_markers_record::buffer::ring;
 
-use super::{Mapped, Writer};
+use super::path::Numbers;
+use super::writer::{Mapped, Writer};
 use crate::packet::{self, Memory as _};
-use crate::process::Process;
 use crate::sys::{self, Errno};
 
 impl Writer {
-    pub(super) fn make_ring(&mut self, process: &Process) -> Result<(), Errno> {
+    pub(super) fn make_ring(&mut self, numbers: &Numbers) -> Result<(), Errno> {
         let first = ring::SIZE as u64 + u64::from(self.packet_size);
         let packets = ring::SIZE as u64 + u64::from(self.packets) * u64::from(self.packet_size);
         let size = packets + ring::BELL as u64;
         if size > sys::largest_file() {
             return Err(libc::EFBIG);
         }
-        let (file, mut path) = self.make_file(process)?;
+        let (file, mut path) = self.make_file(numbers)?;
         let made = (|| {
             file.set_size(size)?;
             // SAFETY: the kernel chooses the place.
