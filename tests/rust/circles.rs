@@ -8,9 +8,10 @@ use syn::visit::{self, Visit};
 use super::rust_files::{has_cfg, rust_files, stem};
 
 /// The folders of the crates' sources.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "markers/macros/src",
     "markers/record/src",
+    "markers/recorder/src",
     "resolver/src",
     "smark/src",
     "tracer/events/src",
@@ -20,11 +21,11 @@ const CRATES: [&str; 7] = [
 
 type Module = Vec<String>;
 
-/// A file: what it imports under which name, and the paths in it.
+/// A file: what it imports under which name, for each target, and the paths in it.
 #[derive(Default)]
 struct File {
     module: Module,
-    imports: BTreeMap<String, Vec<String>>,
+    imports: BTreeMap<String, Vec<Vec<String>>>,
     paths: Vec<Vec<String>>,
 }
 
@@ -44,7 +45,7 @@ impl File {
     fn import(&mut self, name: Option<String>, path: Vec<String>) {
         self.paths.push(path.clone());
         if let Some(name) = name {
-            self.imports.insert(name, path);
+            self.imports.entry(name).or_default().push(path);
         }
     }
 }
@@ -87,50 +88,56 @@ impl Crate {
         Self(files)
     }
 
-    /// The path from the root of the crate; `None` if it leads out of the crate, or to a name of the file.
-    fn absolute(&self, file: &File, path: &[String]) -> Option<Vec<String>> {
-        let (first, rest) = path.split_first()?;
+    /// The paths from the root of the crate, one for each import; none if it leads out of the crate, or to a
+    /// name of the file.
+    fn absolute(&self, file: &File, path: &[String]) -> Vec<Vec<String>> {
+        let Some((first, mut rest)) = path.split_first() else { return Vec::new() };
         let mut at = file.module.clone();
         match first.as_str() {
-            "crate" => return Some(rest.to_vec()),
+            "crate" => at.clear(),
             "self" => {}
             "super" => {
-                at.pop();
                 let up = rest.iter().take_while(|part| *part == "super").count();
-                at.truncate(at.len().saturating_sub(up));
-                return Some(at.into_iter().chain(rest.iter().skip(up).cloned()).collect());
+                at.truncate(at.len().saturating_sub(1 + up));
+                rest = &rest[up..];
             }
             name => {
                 at.push(name.to_owned());
                 if !self.0.contains_key(&at) {
-                    let import = file.imports.get(name).filter(|import| import.first() != Some(first))?;
-                    return Some(self.absolute(file, import)?.into_iter().chain(rest.iter().cloned()).collect());
+                    let imports = file.imports.get(name).into_iter().flatten();
+                    let imports = imports.filter(|import| import.first() != Some(first));
+                    return imports
+                        .flat_map(|import| self.absolute(file, import))
+                        .map(|it| [&it, rest].concat())
+                        .collect();
                 }
             }
         }
-        Some(at.into_iter().chain(rest.iter().cloned()).collect())
+        vec![[&at, rest].concat()]
     }
 
-    /// The file that has what a path from the root leads to: where it is defined, not where it is exported
-    /// again. `None` for a module itself.
-    fn home(&self, path: &[String]) -> Option<&Module> {
-        let length = (0..=path.len()).rev().find(|length| self.0.contains_key(&path[..*length]))?;
+    /// The files that have what a path from the root leads to: where it is defined, not where it is exported
+    /// again. None for a module itself.
+    fn homes(&self, path: &[String]) -> Vec<&Module> {
+        let Some(length) = (0..=path.len()).rev().find(|length| self.0.contains_key(&path[..*length])) else {
+            return Vec::new();
+        };
         let (module, rest) = path.split_at(length);
-        let (module, file) = self.0.get_key_value(module)?;
-        let name = rest.first()?;
-        match file.imports.get(name).and_then(|import| self.absolute(file, import)) {
-            Some(import) if import != path => {
-                let further: Vec<String> = import.into_iter().chain(rest[1..].iter().cloned()).collect();
-                self.home(&further)
-            }
-            _ => Some(module),
+        let (Some((module, file)), Some((name, rest))) = (self.0.get_key_value(module), rest.split_first()) else {
+            return Vec::new();
+        };
+        let imports = file.imports.get(name).into_iter().flatten().flat_map(|import| self.absolute(file, import));
+        let further: Vec<_> = imports.filter(|import| import != path).map(|it| [&it, rest].concat()).collect();
+        match &further[..] {
+            [] => vec![module],
+            further => further.iter().flat_map(|path| self.homes(path)).collect(),
         }
     }
 
     fn needs(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let needed = |file: &File| {
-            let paths = file.paths.iter().filter_map(|path| self.absolute(file, path));
-            paths.filter_map(|path| self.home(&path)).filter(|to| **to != file.module).collect()
+            let paths = file.paths.iter().flat_map(|path| self.absolute(file, path));
+            paths.flat_map(|path| self.homes(&path)).filter(|to| **to != file.module).collect()
         };
         self.0.iter().map(|(module, file)| (module, needed(file))).collect()
     }
