@@ -1,4 +1,4 @@
-//! The offsets of members in the kernel's structures, its enumerators, and the numbers and sizes of its
+//! The members of the kernel's structures, its enumerators, and the numbers and sizes of its
 //! types, from its type information (BTF, `Documentation/bpf/btf.rst`).
 
 /// Type information in the byte order of the machine.
@@ -8,6 +8,15 @@ pub struct Btf<'a> {
     strings: &'a [u8],
     /// The offset of each type in `types`; the type number 0 is `void`.
     offsets: Vec<usize>,
+}
+
+/// A member of a structure, or of one in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The offset in bytes.
+    pub offset: u32,
+    /// The size in bytes; `None` for an array.
+    pub size: Option<u64>,
 }
 
 /// Why type information cannot be read.
@@ -88,19 +97,20 @@ impl<'a> Btf<'a> {
         Ok(Self { types, strings, offsets })
     }
 
-    /// The offset in bytes of a member: `["thread", "fsbase"]` of `task_struct`. `None` if there is
-    /// no such structure or member, or the member is a bit-field.
+    /// A member: `["thread", "fsbase"]` of `task_struct`. `None` if there is no such structure or member, or
+    /// the member is a bit-field.
     #[must_use]
-    pub fn offset(&self, structure: &str, path: &[&str]) -> Option<u32> {
+    pub fn member(&self, structure: &str, path: &[&str]) -> Option<Member> {
         let is_it = |at: &usize| self.kind(*at) == Some(STRUCT) && self.name(*at) == Some(structure.as_bytes());
         let mut at = *self.offsets.iter().skip(1).find(|at| is_it(at))?;
-        let mut bits = 0u32;
+        let (mut bits, mut size) = (0u32, None);
         for name in path {
-            let (offset, of) = self.member(at, name.as_bytes(), 0)?;
+            let (offset, of) = self.find(at, name.as_bytes(), 0)?;
             bits = bits.checked_add(offset)?;
             at = self.unqualified(of)?;
+            size = self.size(of).map(|(size, _)| size);
         }
-        (bits % 8 == 0).then_some(bits / 8)
+        (bits % 8 == 0).then_some(Member { offset: bits / 8, size })
     }
 
     /// The enumerators of all enumerations, with their values.
@@ -187,7 +197,7 @@ impl<'a> Btf<'a> {
     }
 
     /// The offset in bits and the type of a member, also of one in an unnamed structure.
-    fn member(&self, at: usize, name: &[u8], nesting: u32) -> Option<(u32, u32)> {
+    fn find(&self, at: usize, name: &[u8], nesting: u32) -> Option<(u32, u32)> {
         let info = word(self.types, at.checked_add(4)?)?;
         if !matches!(info >> 24 & 0x1f, STRUCT | UNION) || nesting > NESTING {
             return None;
@@ -201,7 +211,7 @@ impl<'a> Btf<'a> {
             let (offset, size) = if info >> 31 == 1 { (offset & 0x00ff_ffff, offset >> 24) } else { (offset, 0) };
             match self.name(member)? {
                 [] => {
-                    let inner = self.unqualified(of).and_then(|inner| self.member(inner, name, nesting + 1));
+                    let inner = self.unqualified(of).and_then(|inner| self.find(inner, name, nesting + 1));
                     if let Some((inner, of)) = inner {
                         return Some((offset.checked_add(inner)?, of));
                     }
@@ -222,10 +232,10 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// `struct task { struct { int pid; }; const struct inner in; int flag: 3; }; struct inner { int
-    /// pad; int base; };`
+    /// `struct task { struct { int pid; }; const struct inner in; int flag: 3; int name[1]; };
+    /// struct inner { int pad; int base; };`
     fn bytes() -> Vec<u8> {
-        let strings = b"\0int\0task\0pid\0in\0flag\0inner\0pad\0base\0start\0";
+        let strings = b"\0int\0task\0pid\0in\0flag\0inner\0pad\0base\0start\0name\0";
         let name = |text: &str| {
             let wanted = format!("\0{text}\0");
             strings.windows(wanted.len()).position(|at| at == wanted.as_bytes()).unwrap() as u32 + 1
@@ -236,8 +246,13 @@ mod tests {
             vec![0, info(STRUCT, 1, 0), 4, name("pid"), 1, 0],
             vec![name("inner"), info(STRUCT, 2, 0), 8, name("pad"), 1, 0, name("base"), 1, 32],
             vec![0, info(10, 0, 0), 3],
-            vec![name("task"), info(STRUCT, 3, 1), 16, 0, 2, 32, name("in"), 4, 64, name("flag"), 1, 3 << 24 | 128],
+            [
+                vec![name("task"), info(STRUCT, 4, 1), 24, 0, 2, 32, name("in"), 4, 64],
+                vec![name("flag"), 1, 3 << 24 | 128, name("name"), 7, 160],
+            ]
+            .concat(),
             vec![name("start"), info(12, 0, 0), 1],
+            vec![0, info(ARRAY, 0, 0), 0, 1, 1, 1],
         ]
         .concat();
         let types: Vec<u8> = types.into_iter().flat_map(u32::to_ne_bytes).collect();
@@ -253,17 +268,20 @@ mod tests {
     fn members_are_found() {
         let bytes = bytes();
         let btf = Btf::new(&bytes).unwrap();
-        assert_eq!(btf.offset("task", &["pid"]), Some(4));
-        assert_eq!(btf.offset("task", &["in", "base"]), Some(12));
-        assert_eq!(btf.offset("inner", &["base"]), Some(4));
-        assert_eq!(btf.offset("task", &["flag"]), None);
-        assert_eq!(btf.offset("task", &["pid", "base"]), None);
-        assert_eq!(btf.offset("tusk", &["pid"]), None);
+        let at = |offset| Some(Member { offset, size: Some(4) });
+        assert_eq!(btf.member("task", &["pid"]), at(4));
+        assert_eq!(btf.member("task", &["in", "base"]), at(12));
+        assert_eq!(btf.member("task", &["in"]), Some(Member { offset: 8, size: Some(8) }));
+        assert_eq!(btf.member("inner", &["base"]), at(4));
+        assert_eq!(btf.member("task", &["name"]), Some(Member { offset: 20, size: None }));
+        assert_eq!(btf.member("task", &["flag"]), None);
+        assert_eq!(btf.member("task", &["pid", "base"]), None);
+        assert_eq!(btf.member("tusk", &["pid"]), None);
         assert_eq!(btf.number(Kind::Function, "start"), Some(6));
         assert_eq!(btf.number(Kind::Typedef, "start"), None);
         for end in 0..bytes.len() {
             if let Ok(btf) = Btf::new(&bytes[..end]) {
-                assert_eq!(btf.offset("task", &["in", "nothing"]), None);
+                assert_eq!(btf.member("task", &["in", "nothing"]), None);
             }
         }
         assert_eq!(Btf::new(&bytes[..20]).unwrap_err(), BtfError::Header);

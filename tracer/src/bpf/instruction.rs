@@ -143,6 +143,23 @@ pub enum Size {
 }
 
 impl Size {
+    /// The size of so many bytes; `None` if nothing of that size is read at once.
+    #[must_use]
+    pub fn of(bytes: u64) -> Option<Self> {
+        [Self::One, Self::Two, Self::Four, Self::Eight].into_iter().find(|size| u64::from(size.bytes()) == bytes)
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn bytes(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Four => 0x00,

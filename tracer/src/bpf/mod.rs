@@ -7,6 +7,7 @@ pub mod expression;
 mod filter;
 pub mod input;
 pub mod instruction;
+pub mod kernel_number;
 pub mod program;
 mod registers;
 pub mod top;

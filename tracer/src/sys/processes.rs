@@ -10,26 +10,27 @@ use super::request::Scope;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};
+use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::{self, MAX_PROCESSES, process_byte};
 
-/// Offsets in the kernel's `task_struct`.
+/// Where the numbers of a thread and its process are in the kernel's `task_struct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TaskOffsets {
-    pub(super) pid: u32,
-    pub(super) tgid: u32,
+pub(super) struct TaskNumbers {
+    pub(super) pid: KernelNumber,
+    pub(super) tgid: KernelNumber,
 }
 
 const PROCESS: i16 = -8;
 const THREAD: i16 = -16;
 
-/// Reads a number of 4 bytes of the task in `R7` to a word of the stack.
-fn read(code: &mut Assembler, offset: u32, word: i16) {
+/// Reads a number of the task in `R7` to a word of the stack.
+fn read(code: &mut Assembler, number: KernelNumber, word: i16) {
     code.copy(Reg::R3, Reg::R7);
-    code.alu_immediate(Alu::Add, Reg::R3, offset as i32);
+    code.alu_immediate(Alu::Add, Reg::R3, number.offset as i32);
     code.store_immediate(Size::Eight, Reg::Frame, word, 0);
     code.copy(Reg::R1, Reg::Frame);
     code.alu_immediate(Alu::Add, Reg::R1, word.into());
-    code.set(Reg::R2, 4);
+    code.set(Reg::R2, number.size.bytes().into());
     code.call(Helper::ProbeReadKernel);
 }
 
@@ -48,7 +49,7 @@ fn end(mut code: Assembler) -> Result<Code, TooLong> {
 
 /// At `sched_process_fork(parent, child)`: the child of a traced process is traced, be it a process or a
 /// thread. No thread has the number of another one's process. If it does not `follow`, only threads are.
-fn forked(offsets: TaskOffsets, follow: bool) -> Result<Code, TooLong> {
+fn forked(numbers: TaskNumbers, follow: bool) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     let done = code.label();
     code.load(Size::Eight, Reg::R7, Reg::R1, 8);
@@ -58,24 +59,24 @@ fn forked(offsets: TaskOffsets, follow: bool) -> Result<Code, TooLong> {
     process_byte(&mut code, Reg::R0);
     code.load(Size::One, Reg::R1, Reg::R1, 0);
     code.jump_if_immediate(Condition::Equal, Reg::R1, 0, done);
-    read(&mut code, offsets.tgid, PROCESS);
+    read(&mut code, numbers.tgid, PROCESS);
     if !follow {
         code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
         code.jump_if(Condition::NotEqual, Reg::R1, Reg::R8, done);
     }
     set(&mut code, PROCESS, true);
-    read(&mut code, offsets.pid, THREAD);
+    read(&mut code, numbers.pid, THREAD);
     set(&mut code, THREAD, true);
     code.place(done);
     end(code)
 }
 
 /// At `sched_process_free(task)`, when nothing has the number of a process any more.
-fn freed(offsets: TaskOffsets) -> Result<Code, TooLong> {
+fn freed(numbers: TaskNumbers) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     code.load(Size::Eight, Reg::R7, Reg::R1, 0);
     // The first thread, which has the number of the process, is freed last.
-    read(&mut code, offsets.pid, THREAD);
+    read(&mut code, numbers.pid, THREAD);
     set(&mut code, THREAD, false);
     end(code)
 }
@@ -95,14 +96,14 @@ pub(super) struct Processes {
 impl Processes {
     /// An empty set. `follow` says that the children of its processes are added. Their threads always
     /// are.
-    fn new(offsets: TaskOffsets, follow: bool) -> Result<Self, Error> {
+    fn new(numbers: TaskNumbers, follow: bool) -> Result<Self, Error> {
         let map = bpf::Map::mappable(MAX_PROCESSES)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = Mapping::new(map.descriptor(), access, MAX_PROCESSES as usize, 0);
         let bytes = bytes.map_err(|why| Error::new(Step::Map, &why))?;
         let mut links = Vec::new();
-        let fork = (forked(offsets, follow), c"sched_process_fork");
-        for (code, tracepoint) in [fork, (freed(offsets), c"sched_process_free")] {
+        let fork = (forked(numbers, follow), c"sched_process_fork");
+        for (code, tracepoint) in [fork, (freed(numbers), c"sched_process_free")] {
             // The jumps are a few instructions long.
             let Ok(code) = code else { continue };
             let program = bpf::load(&code.link(&|_| map.descriptor()), Kind::Tracepoint)?;
@@ -135,7 +136,7 @@ pub(super) enum Among {
 
 impl Among {
     /// `has_events` says that events of the kernel are watched, whose programs need the set.
-    pub(super) fn new(scope: &Scope, tasks: Option<TaskOffsets>, has_events: bool) -> Result<Self, Error> {
+    pub(super) fn new(scope: &Scope, tasks: Option<TaskNumbers>, has_events: bool) -> Result<Self, Error> {
         let Scope::Processes { pids, with_children } = scope else { return Ok(Self::All) };
         if let (false, Ok(code)) = (*with_children || has_events, program::nothing()) {
             let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: false })?;

@@ -11,13 +11,15 @@ use super::clock::now;
 use super::error::{Error, Step};
 use super::events::Attached;
 use super::notices::Notices;
-use super::processes::{Among, TaskOffsets};
+use super::processes::{Among, TaskNumbers};
 use super::request::{Mode, Scope, SessionError};
 use super::ring::Ring;
 use crate::aggregate::{
     BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies, Tally,
 };
 use crate::bpf::count::count;
+use crate::bpf::instruction::Size;
+use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::Section;
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
@@ -32,7 +34,7 @@ use crate::record::{Layout, Record};
 pub struct Kernel {
     /// The offset of `thread.fsbase` in `task_struct`.
     pub thread_pointer: Option<u32>,
-    tasks: Option<TaskOffsets>,
+    tasks: Option<TaskNumbers>,
 }
 
 impl Kernel {
@@ -42,9 +44,10 @@ impl Kernel {
     pub fn new() -> Self {
         let bytes = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
         let Ok(btf) = Btf::new(&bytes) else { return Self::default() };
-        let of = |path| btf.offset("task_struct", path);
-        let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskOffsets { pid, tgid });
-        Self { thread_pointer: of(&["thread", "fsbase"]), tasks }
+        let of = |path| KernelNumber::of(&btf, "task_struct", path);
+        let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskNumbers { pid, tgid });
+        let thread_pointer = of(&["thread", "fsbase"]).filter(|number| number.size == Size::Eight);
+        Self { thread_pointer: thread_pointer.map(|number| number.offset), tasks }
     }
 
     /// Whether the programs can be loaded and attached.

@@ -12,6 +12,7 @@ use super::clock::{boot_time, now, update_cpu_clock};
 use super::error::{Error, Step};
 use super::groups::Group;
 use super::mapping::Mapping;
+use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::top::{
     CLOCK_AHEAD, END, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED, Visit, switched, visited,
 };
@@ -58,20 +59,21 @@ impl Types {
     }
 
     fn of(btf: &Btf<'_>) -> Option<Self> {
-        let task = |path: &[&str]| btf.offset("task_struct", path);
+        let number = |structure, path: &[&str]| KernelNumber::of(btf, structure, path);
+        let task = |path: &[&str]| number("task_struct", path);
         let run_queue = || {
             Some(RunQueue {
                 cfs_rq: task(&["se", "cfs_rq"])?,
-                rq: btf.offset("cfs_rq", &["rq"])?,
-                clock: btf.offset("rq", &["clock"])?,
-                clock_task: btf.offset("rq", &["clock_task"])?,
+                rq: number("cfs_rq", &["rq"])?,
+                clock: number("rq", &["clock"])?,
+                clock_task: number("rq", &["clock_task"])?,
             })
         };
         let fields = TaskFields {
             pid: task(&["pid"])?,
             tgid: task(&["tgid"])?,
             start: task(&["start_boottime"]).or_else(|| task(&["real_start_time"]))?,
-            comm: task(&["comm"])?,
+            comm: btf.member("task_struct", &["comm"])?.offset,
             group_leader: task(&["group_leader"])?,
             exit_state: task(&["exit_state"])?,
             on_cpu: task(&["on_cpu"])?,
@@ -82,8 +84,8 @@ impl Types {
             nivcsw: task(&["nivcsw"])?,
             run_delay: task(&["sched_info", "run_delay"]),
             signal: task(&["signal"])?,
-            live: btf.offset("signal_struct", &["live"])?,
-            sum_sched_runtime: btf.offset("signal_struct", &["sum_sched_runtime"])?,
+            live: number("signal_struct", &["live"])?,
+            sum_sched_runtime: number("signal_struct", &["sum_sched_runtime"])?,
             run_queue: run_queue(),
         };
         let switch = btf.number(btf::Kind::Typedef, "btf_trace_sched_switch")?;

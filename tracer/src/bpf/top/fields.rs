@@ -1,30 +1,33 @@
 //! Where the programs find what they read, and what they share with the reader.
 
-/// Offsets in the kernel's `task_struct`, and in what it points at.
+use crate::bpf::kernel_number::KernelNumber;
+
+/// Numbers in the kernel's `task_struct`, and in what it points at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the kernel's")]
 pub struct TaskFields {
-    pub pid: u32,
-    pub tgid: u32,
+    pub pid: KernelNumber,
+    pub tgid: KernelNumber,
     /// `start_boottime`.
-    pub start: u32,
+    pub start: KernelNumber,
+    /// The offset of the name.
     pub comm: u32,
-    pub group_leader: u32,
-    pub exit_state: u32,
-    pub on_cpu: u32,
+    pub group_leader: KernelNumber,
+    pub exit_state: KernelNumber,
+    pub on_cpu: KernelNumber,
     /// `__state`.
-    pub state: u32,
-    pub sum_exec_runtime: u32,
-    pub exec_start: u32,
-    pub nvcsw: u32,
-    pub nivcsw: u32,
+    pub state: KernelNumber,
+    pub sum_exec_runtime: KernelNumber,
+    pub exec_start: KernelNumber,
+    pub nvcsw: KernelNumber,
+    pub nivcsw: KernelNumber,
     /// `sched_info.run_delay`; `None` if the kernel does not account waits.
-    pub run_delay: Option<u32>,
-    pub signal: u32,
+    pub run_delay: Option<KernelNumber>,
+    pub signal: KernelNumber,
     /// In `signal_struct`.
-    pub live: u32,
+    pub live: KernelNumber,
     /// In `signal_struct`.
-    pub sum_sched_runtime: u32,
+    pub sum_sched_runtime: KernelNumber,
     pub run_queue: Option<RunQueue>,
 }
 
@@ -33,13 +36,13 @@ pub struct TaskFields {
 #[allow(missing_docs, reason = "the fields are the kernel's")]
 pub struct RunQueue {
     /// `se.cfs_rq`, in `task_struct`.
-    pub cfs_rq: u32,
+    pub cfs_rq: KernelNumber,
     /// In `cfs_rq`.
-    pub rq: u32,
+    pub rq: KernelNumber,
     /// In `rq`.
-    pub clock: u32,
+    pub clock: KernelNumber,
     /// In `rq`.
-    pub clock_task: u32,
+    pub clock_task: KernelNumber,
 }
 
 /// The size of the value of `Map::Shared`.

@@ -33,7 +33,7 @@ pub fn switched(fields: &TaskFields, group_level: Option<u32>) -> Result<Code, T
     let mut program = Program::new(fields);
     program.code.load(Size::Eight, Reg::R6, Reg::R1, 8);
     // The thread of an idle CPU has the number 0.
-    program.read(Size::Four, Reg::R1, fields.pid);
+    program.read(Reg::R1, fields.pid);
     program.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, program.end);
     let known = program.lookup();
     program.zero();
@@ -67,10 +67,10 @@ pub fn visited(fields: &TaskFields, visit: Visit) -> Result<Code, TooLong> {
     program.code.jump_if_immediate(Jump::Equal, Reg::R6, 0, program.end);
     program.clock();
     // The last switch of a thread that exits notes it.
-    program.read(Size::Four, Reg::R1, fields.exit_state);
+    program.read(Reg::R1, fields.exit_state);
     program.code.jump_if_immediate(Jump::NotEqual, Reg::R1, 0, program.end);
     if visit == Visit::Running {
-        program.read(Size::Four, Reg::R1, fields.on_cpu);
+        program.read(Reg::R1, fields.on_cpu);
         program.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, program.end);
     }
     let known = program.lookup();
