@@ -27,6 +27,9 @@ pub(crate) fn explained(error: SessionError) -> anyhow::Error {
     if why.is_permission() && matches!(why.step, Step::Tracefs | Step::Instance | Step::Probe | Step::Pages) {
         return without_tracefs(why);
     }
+    if why.step == Step::Memory {
+        return anyhow::anyhow!("{why}; this needs root, CAP_SYS_RESOURCE, or `ulimit -l unlimited`");
+    }
     if why.is_permission() {
         let program = std::env::current_exe().map_or_else(|_| "smark".to_owned(), |path| path.display().to_string());
         return anyhow::anyhow!(

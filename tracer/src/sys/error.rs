@@ -8,6 +8,8 @@ use std::io;
 pub enum Step {
     /// To create or read a BPF map.
     Map,
+    /// To create a BPF map with more memory than the process may lock (`RLIMIT_MEMLOCK`).
+    Memory,
     /// To load a BPF program.
     Program,
     /// To attach a BPF program.
@@ -76,6 +78,9 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = match self.step {
             Step::Map => "cannot create a BPF map",
+            Step::Memory => {
+                "cannot create a BPF map: before Linux 5.11 its memory is limited by RLIMIT_MEMLOCK, which cannot be raised"
+            }
             Step::Program => "cannot load a BPF program",
             Step::Attach => "cannot set the probes",
             Step::Switch => {

@@ -10,6 +10,7 @@ mod events;
 mod floor;
 pub mod groups;
 pub mod lease;
+mod limits;
 pub mod mapped;
 mod mapping;
 mod mmaps;

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-use crate::sys::signals;
+use crate::sys::{limits, signals};
 
 pub(super) const TRACE_ITER: u32 = 28;
 pub(super) const TRACE_UPROBE_MULTI: u32 = 48;
@@ -18,9 +18,21 @@ pub(in crate::sys) fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Re
     })
 }
 
+/// Whether a call was refused because of a limit that is lifted now.
+fn is_limit(why: &io::Error) -> bool {
+    match why.raw_os_error() {
+        Some(libc::EPERM) => limits::unlimit_memory(),
+        Some(libc::EMFILE) => limits::raise_files(),
+        _ => false,
+    }
+}
+
 /// Calls the kernel with a command that returns a file descriptor.
 pub(in crate::sys) fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
-    let descriptor = bpf(command, attributes)?;
+    let descriptor = match bpf(command, attributes) {
+        Err(why) if is_limit(&why) => bpf(command, attributes)?,
+        result => result?,
+    };
     // SAFETY: the kernel has just opened it, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

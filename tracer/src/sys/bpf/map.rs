@@ -12,6 +12,8 @@ const MAP_DELETE_ELEM: libc::c_int = 3;
 const MAP_LOOKUP_AND_DELETE_ELEM: libc::c_int = 21;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
 const F_MMAPABLE: u32 = 1 << 10;
+/// What the kernel does not support; it is not meant to be seen outside of it.
+const ENOTSUPP: i32 = 524;
 
 /// The type of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,16 @@ impl Map {
 
     fn create(map_type: MapType, key_size: u32, value_size: u32, max_entries: u32, flags: u32) -> Result<Self, Error> {
         let mut attributes = MapCreate { map_type: map_type as u32, key_size, value_size, max_entries, flags };
-        let descriptor = open(MAP_CREATE, &mut attributes).map_err(|why| Error::new(Step::Map, &why))?;
+        let descriptor = open(MAP_CREATE, &mut attributes).map_err(|why| {
+            // If a map of a few bytes is not refused, the right is there.
+            let has_right = || {
+                let map_type = MapType::Array as u32;
+                let mut small = MapCreate { map_type, key_size: 4, value_size: 8, max_entries: 1, flags: 0 };
+                open(MAP_CREATE, &mut small).is_ok()
+            };
+            let is_memory = why.raw_os_error() == Some(libc::EPERM) && has_right();
+            Error::new(if is_memory { Step::Memory } else { Step::Map }, &why)
+        })?;
         let copies = if map_type == MapType::PercpuArray { possible_cpus() } else { 1 };
         let value_size = (value_size as usize).next_multiple_of(8) * copies;
         Ok(Self { descriptor, key_size: key_size as usize, value_size, copies, max_entries })
@@ -94,11 +105,21 @@ impl Map {
         Ok(value.chunks_exact(one.max(1)).map(|value| words(value).collect()).collect())
     }
 
-    /// Removes a key of a hash map, and returns its value. `None` if the key is not there.
+    /// Removes a key of a hash map that no program writes any more, and returns its value. `None` if the key
+    /// is not there.
     pub(in crate::sys) fn take(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut value = vec![0u8; self.value_size];
         let to = value.as_mut_ptr() as u64;
-        Ok(self.element(MAP_LOOKUP_AND_DELETE_ELEM, key, to)?.then_some(value))
+        let is_there = match self.element(MAP_LOOKUP_AND_DELETE_ELEM, key, to) {
+            // Before Linux 5.14 this is for queues only.
+            Err(why) if why.errno == ENOTSUPP => {
+                let is_there = self.element(MAP_LOOKUP_ELEM, key, to)?;
+                self.remove(key)?;
+                is_there
+            }
+            result => result?,
+        };
+        Ok(is_there.then_some(value))
     }
 
     /// Removes a key of a hash map, if it is there.
