@@ -191,13 +191,14 @@ fn lines_of(
         if entry.tag() != dw::DW_TAG_subprogram {
             continue;
         }
-        let (Ok(Some(AttributeValue::Addr(low))), Ok(Some(high)), Ok(Some(AttributeValue::FileIndex(number)))) = (
+        let (Ok(Some(low)), Ok(Some(high)), Ok(Some(AttributeValue::FileIndex(number)))) = (
             entry.attr_value(dw::DW_AT_low_pc),
             entry.attr_value(dw::DW_AT_high_pc),
             entry.attr_value(dw::DW_AT_decl_file),
         ) else {
             continue;
         };
+        let Ok(Some(low)) = dwarf.attr_address(unit, low) else { continue };
         let Some(size) = high.udata_value().filter(|_| numbers.contains(&number)) else { continue };
         let mut variables: Vec<(String, u64)> = Vec::new();
         let mut children = function.children();
