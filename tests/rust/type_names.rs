@@ -1,4 +1,4 @@
-//! Names of types: a name means one type in a crate, and no name is a participle.
+//! Types: a name means one type in a crate, no name is a participle, and no type has more than two lifetimes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +15,12 @@ const IRREGULAR: [&str; 9] = ["Found", "Held", "Kept", "Known", "Left", "Made", 
 /// Adjectives, and nouns, that end as participles do.
 const NO_PARTICIPLES: [&str; 3] = ["Feed", "Malformed", "Unsupported"];
 
-/// The types of some files: how many have each name.
+/// The types of some files: how many have each name, and which have more than two lifetimes.
 #[derive(Default)]
-struct Types(BTreeMap<String, usize>);
+struct Types {
+    names: BTreeMap<String, usize>,
+    with_many_lifetimes: Vec<String>,
+}
 
 impl Types {
     fn read(folder: &str) -> Self {
@@ -26,8 +29,11 @@ impl Types {
         types
     }
 
-    fn add(&mut self, name: &syn::Ident) {
-        *self.0.entry(name.to_string()).or_default() += 1;
+    fn add(&mut self, name: &syn::Ident, generics: &syn::Generics) {
+        *self.names.entry(name.to_string()).or_default() += 1;
+        if generics.lifetimes().count() > 2 {
+            self.with_many_lifetimes.push(name.to_string());
+        }
     }
 }
 
@@ -44,19 +50,19 @@ impl<'a> Visit<'a> for Types {
     }
 
     fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
-        self.add(&item.ident);
+        self.add(&item.ident, &item.generics);
     }
 
     fn visit_item_enum(&mut self, item: &'a syn::ItemEnum) {
-        self.add(&item.ident);
+        self.add(&item.ident, &item.generics);
     }
 
     fn visit_item_trait(&mut self, item: &'a syn::ItemTrait) {
-        self.add(&item.ident);
+        self.add(&item.ident, &item.generics);
     }
 
     fn visit_item_type(&mut self, item: &'a syn::ItemType) {
-        self.add(&item.ident);
+        self.add(&item.ident, &item.generics);
     }
 }
 
@@ -67,10 +73,18 @@ fn is_participle(name: &str) -> bool {
 #[test]
 fn a_name_means_one_type_and_is_a_noun() {
     for folder in CRATES {
-        let types = Types::read(folder).0;
+        let types = Types::read(folder).names;
         let shared: Vec<&String> = types.iter().filter(|(_, count)| **count > 1).map(|(name, _)| name).collect();
         assert!(shared.is_empty(), "{folder}: names of several types: {shared:?}");
         let participles: Vec<&String> = types.keys().filter(|name| is_participle(name)).collect();
         assert!(participles.is_empty(), "{folder}: participles: {participles:?}");
+    }
+}
+
+#[test]
+fn no_type_has_more_than_two_lifetimes() {
+    for folder in CRATES {
+        let types = Types::read(folder).with_many_lifetimes;
+        assert!(types.is_empty(), "{folder}: more than two lifetimes: {types:?}");
     }
 }

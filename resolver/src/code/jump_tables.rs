@@ -28,13 +28,13 @@ const MOST: (usize, usize) = (1 << 17, 16);
 const ROUNDS: usize = 8;
 
 /// What is known while the tables of a function are looked for.
-struct TableSearch<'a, 'f> {
-    function: &'a Function<'f>,
+struct TableSearch<'a> {
+    function: &'a Function<'a>,
     cfg: &'a Cfg,
     definitions: &'a mut ReachingDefinitions,
 }
 
-impl JumpTableSearch for TableSearch<'_, '_> {
+impl JumpTableSearch for TableSearch<'_> {
     fn code(&self, index: usize) -> Option<(u64, &[u8])> {
         let at = self.cfg.instructions.get(index)?.at;
         Some((at, self.function.code_at(at)))

@@ -19,7 +19,7 @@ pub(super) const LINKS: usize = 16;
 
 impl<'s> Units<'s> {
     /// The entry and its unit.
-    pub(super) fn entry(&self, die: Die) -> Result<(&Unit<'s>, Entry<'_, '_, 's>), Error> {
+    pub(super) fn entry(&self, die: Die) -> Result<(&Unit<'s>, Entry<'_, 's>), Error> {
         self.charge(1)?;
         let unit = self.unit(die.unit)?;
         let entry = unit.entry(UnitOffset(die.offset)).map_err(|error| self.error(die, error))?;
@@ -189,7 +189,7 @@ impl<'s> Units<'s> {
         &self,
         dwarf: &gimli::Dwarf<Reader<'s>>,
         unit: &Unit<'s>,
-        entry: &Entry<'_, '_, 's>,
+        entry: &Entry<'_, 's>,
     ) -> Result<Vec<Range<u64>>, gimli::Error> {
         let (mut addresses, mut attributes) = (AddressAttributes::default(), entry.attrs());
         while let Some(attribute) = attributes.next()? {

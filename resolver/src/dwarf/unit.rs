@@ -12,7 +12,7 @@ use crate::error::DwarfProblem;
 
 pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
 pub(super) type UnitValue<'s> = AttributeValue<Reader<'s>>;
-pub(super) type Entry<'abbrev, 'unit, 's> = gimli::DebuggingInformationEntry<'abbrev, 'unit, Reader<'s>>;
+pub(super) type Entry<'u, 's> = gimli::DebuggingInformationEntry<'u, 'u, Reader<'s>>;
 
 /// An entry: its unit, by index, and its offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

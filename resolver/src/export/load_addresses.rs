@@ -14,20 +14,20 @@ use crate::address::Vaddr;
 use crate::image::{Image, ImageKind};
 
 /// Expressions for the addresses of an image.
-pub(super) struct LoadAddresses<'i, 'data> {
-    image: &'i Image<'data>,
+pub(super) struct LoadAddresses<'a> {
+    image: &'a Image<'a>,
     /// The convenience variable that holds the difference to the link-time addresses.
     base: String,
     /// A function that gdb finds by its name, and its address; `None` if the image is loaded at its
     /// link-time addresses.
-    anchor: Option<(&'data str, Vaddr)>,
+    anchor: Option<(&'a str, Vaddr)>,
     /// The address and the first bytes of the build id.
     id: Option<(Vaddr, u64)>,
 }
 
-impl<'i, 'data> LoadAddresses<'i, 'data> {
+impl<'a> LoadAddresses<'a> {
     /// `module` is an identifier.
-    pub(super) fn of(image: &'i Image<'data>, module: &str) -> Result<Self, SiteOmission> {
+    pub(super) fn of(image: &'a Image<'a>, module: &str) -> Result<Self, SiteOmission> {
         let anchor = match image.kind() {
             ImageKind::Executable => None,
             kind => Some(anchor(image, kind).ok_or(SiteOmission::NoAnchor)?),
@@ -105,7 +105,7 @@ fn word(image: &Image<'_>, at: Vaddr) -> Option<u64> {
 
 /// The function that gdb is most likely to find by its name: `main` of a program, and otherwise the one
 /// with the longest name, because no local variable and no other file has such a name.
-fn anchor<'data>(image: &Image<'data>, kind: ImageKind) -> Option<(&'data str, Vaddr)> {
+fn anchor<'a>(image: &'a Image<'_>, kind: ImageKind) -> Option<(&'a str, Vaddr)> {
     let symbols = image.functions();
     let mut count: HashMap<&[u8], u32> = HashMap::new();
     symbols.every().for_each(|symbol| *count.entry(symbols.name(symbol)).or_default() += 1);

@@ -46,15 +46,15 @@ impl<'data> Image<'data> {
 
 /// The memory of a linked image that the program does not change. Tables are read from it.
 #[derive(Debug)]
-pub(crate) struct Constants<'i, 'data> {
-    image: &'i Image<'data>,
+pub(crate) struct Constants<'a> {
+    image: &'a Image<'a>,
     constant: RangeMap<()>,
     /// The values that the loader writes, by address. `None` if the value is unknown.
     written: BTreeMap<u64, Option<[u8; 8]>>,
 }
 
-impl<'i, 'data> Constants<'i, 'data> {
-    pub(crate) fn of(image: &'i Image<'data>) -> Self {
+impl<'a> Constants<'a> {
+    pub(crate) fn of(image: &'a Image<'a>) -> Self {
         let mut constant = match &image.elf {
             object::File::Elf32(elf) => constant_segments(elf),
             object::File::Elf64(elf) => constant_segments(elf),
@@ -81,7 +81,7 @@ impl<'i, 'data> Constants<'i, 'data> {
     }
 }
 
-impl Memory for Constants<'_, '_> {
+impl Memory for Constants<'_> {
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
         let end = at.0.checked_add(size as u64)?;
         if self.constant.get(at.0).is_none() || self.constant.get(end.checked_sub(1)?).is_none() {

@@ -19,30 +19,30 @@ const WINDOW: usize = 16 << 10;
 
 /// The functions or the variables of an image.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Symbols<'t, 'data> {
-    strings: &'data [u8],
-    table: &'t SymbolTable,
-    by_address: &'t ByAddress,
+pub(crate) struct Symbols<'a> {
+    strings: &'a [u8],
+    table: &'a SymbolTable,
+    by_address: &'a ByAddress,
 }
 
-impl<'data> Image<'data> {
+impl Image<'_> {
     /// The functions of `.symtab`, or of `.dynsym` if the image is stripped.
     #[must_use]
-    pub(crate) fn functions(&self) -> Symbols<'_, 'data> {
+    pub(crate) fn functions(&self) -> Symbols<'_> {
         let table = self.symbol_table();
         self.named(table, table.functions.get_or_init(|| table.by_address(Symbol::is_code)))
     }
 
     /// The variables of `.symtab`, or of `.dynsym` if the image is stripped.
     #[must_use]
-    pub(crate) fn variables(&self) -> Symbols<'_, 'data> {
+    pub(crate) fn variables(&self) -> Symbols<'_> {
         let table = self.symbol_table();
         self.named(table, table.variables.get_or_init(|| table.by_address(Symbol::is_variable)))
     }
 
     /// The names of the symbols of `.symtab` that may be declarations of ghosts, with their offsets in
     /// the string table.
-    pub(crate) fn ghosts(&self) -> impl Iterator<Item = (usize, &'data [u8])> {
+    pub(crate) fn ghosts(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let strings = match &self.elf {
             object::File::Elf32(elf) => strings_of(elf, elf.elf_symbol_table()),
             object::File::Elf64(elf) => strings_of(elf, elf.elf_symbol_table()),
@@ -60,7 +60,7 @@ impl<'data> Image<'data> {
         })
     }
 
-    fn named<'t>(&self, table: &'t SymbolTable, by_address: &'t ByAddress) -> Symbols<'t, 'data> {
+    fn named<'a>(&'a self, table: &'a SymbolTable, by_address: &'a ByAddress) -> Symbols<'a> {
         Symbols { strings: self.data.get(table.strings.clone()).unwrap_or_default(), table, by_address }
     }
 
@@ -73,7 +73,7 @@ impl<'data> Image<'data> {
     }
 }
 
-impl<'t, 'data> Symbols<'t, 'data> {
+impl<'a> Symbols<'a> {
     /// The symbol that contains `address`. `section` is the section in a relocatable object,
     /// otherwise `None`.
     #[must_use]
@@ -91,7 +91,7 @@ impl<'t, 'data> Symbols<'t, 'data> {
 
     /// The mangled name of a symbol.
     #[must_use]
-    pub(crate) fn name(&self, symbol: &Symbol) -> &'data [u8] {
+    pub(crate) fn name(&self, symbol: &Symbol) -> &'a [u8] {
         let rest = self.strings.get(symbol.name as usize..).unwrap_or_default();
         let window = rest.get(..WINDOW).unwrap_or(rest);
         window.split(|&byte| byte == 0).next().unwrap_or_default()
@@ -109,19 +109,19 @@ impl<'t, 'data> Symbols<'t, 'data> {
     }
 
     /// All functions and code symbols, also those that share their address with another one.
-    pub(crate) fn every(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+    pub(crate) fn every(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
         self.table.symbols.iter().filter(|symbol| symbol.is_code())
     }
 
     /// The functions of `.symtab`, sorted by address. Empty if the image is stripped.
-    fn typed(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+    fn typed(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
         let is_dynamic = self.table.is_dynamic;
         self.table.symbols.iter().filter(move |symbol| !is_dynamic && symbol.is_function())
     }
 
     /// The functions of `.symtab` that start at an address, in table order. The image must be
     /// linked.
-    pub(crate) fn starting_at(&self, address: u64) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+    pub(crate) fn starting_at(&self, address: u64) -> impl Iterator<Item = &'a Symbol> + use<'a> {
         let is_dynamic = self.table.is_dynamic;
         let first = self.table.symbols.partition_point(|symbol| symbol.start < address);
         let here = self.table.symbols.get(first..).unwrap_or_default().iter();
@@ -131,7 +131,7 @@ impl<'t, 'data> Symbols<'t, 'data> {
 
     /// The functions of `.symtab` that share their address with another one. The image must be
     /// linked.
-    pub(crate) fn sharing(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+    pub(crate) fn sharing(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
         let is_dynamic = self.table.is_dynamic;
         self.table.symbols.chunk_by(|one, other| one.start == other.start).flat_map(move |group| {
             let is_meant = move |symbol: &&Symbol| !is_dynamic && symbol.is_function();
@@ -141,7 +141,7 @@ impl<'t, 'data> Symbols<'t, 'data> {
     }
 
     /// The mangled names of the functions of `.symtab`.
-    pub(crate) fn function_names(&self) -> impl Iterator<Item = &'data [u8]> + use<'t, 'data> {
+    pub(crate) fn function_names(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let symbols = *self;
         self.typed().map(move |symbol| symbols.name(symbol))
     }
@@ -156,7 +156,7 @@ impl<'t, 'data> Symbols<'t, 'data> {
     /// same name, the first one in the table wins. This considers all symbols, not only the lookup
     /// result for each address: both names of a folded function have the same address.
     pub(crate) fn functions_named<'n>(&self, names: &HashSet<&'n [u8]>) -> HashMap<&'n [u8], u64> {
-        let mut found: HashMap<&'n [u8], &'t Symbol> = HashMap::new();
+        let mut found: HashMap<&'n [u8], &'a Symbol> = HashMap::new();
         for symbol in self.typed() {
             let Some(name) = names.get(self.name(symbol)) else { continue };
             found

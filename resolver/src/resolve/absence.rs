@@ -12,7 +12,7 @@ use crate::image::Image;
 
 /// Finds the absence reasons of markers that the compiler or the linker removed. `image` is the
 /// file with the symbols.
-pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Image<'_>) {
+pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_>, image: &Image<'_>) {
     let is_gone = |marker: &&mut Marker| {
         matches!(marker.survival, Some(Survival::Eliminated | Survival::Discarded)) && marker.absence.is_none()
     };

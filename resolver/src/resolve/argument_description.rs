@@ -13,8 +13,8 @@ use crate::dwarf::{Die, Frame, Moment, SharingVariable};
 use crate::location::{Expr, Location};
 
 /// An argument at a site, described elsewhere.
-pub(super) struct ArgumentDescription<'a, 'd, 's> {
-    pub(super) arguments: &'a Arguments<'d, 's>,
+pub(super) struct ArgumentDescription<'a, 's> {
+    pub(super) arguments: &'a Arguments<'s>,
     pub(super) stop: &'a Stop<'a>,
     pub(super) path: &'a Path,
     /// The argument's size in bytes, if it is known.
@@ -24,7 +24,7 @@ pub(super) struct ArgumentDescription<'a, 'd, 's> {
     pub(super) code: Option<&'a FunctionCode<'a>>,
 }
 
-impl ArgumentDescription<'_, '_, '_> {
+impl ArgumentDescription<'_, '_> {
     fn locate(&self, frame: Frame) -> Option<Location> {
         self.arguments.locator.locate(self.path, self.size, &frame)
     }
@@ -35,7 +35,7 @@ impl ArgumentDescription<'_, '_, '_> {
     }
 }
 
-impl Description for ArgumentDescription<'_, '_, '_> {
+impl Description for ArgumentDescription<'_, '_> {
     fn location_at(&self, pc: Vaddr) -> Option<Location> {
         self.arguments.debug.allow(STEPS);
         self.locate(Frame { pc, at_entry: false, moment: Moment::Last, ..self.stop.frame })

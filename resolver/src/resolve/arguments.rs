@@ -43,9 +43,9 @@ pub(super) enum TypeDetail {
 }
 
 /// Looks up the arguments of an image.
-pub(super) struct Arguments<'d, 's> {
-    pub(super) debug: &'d DebugInfo<'s>,
-    pub(super) locator: Locator<'d, 's>,
+pub(super) struct Arguments<'a> {
+    pub(super) debug: &'a DebugInfo<'a>,
+    pub(super) locator: Locator<'a>,
     detail: TypeDetail,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
@@ -145,8 +145,8 @@ struct Whole {
     bits: Option<u64>,
 }
 
-impl<'d, 's> Arguments<'d, 's> {
-    pub(super) fn new(debug: &'d DebugInfo<'s>, names: AddressNames<'d, 'd>, detail: TypeDetail) -> Self {
+impl<'a> Arguments<'a> {
+    pub(super) fn new(debug: &'a DebugInfo<'a>, names: AddressNames<'a>, detail: TypeDetail) -> Self {
         Self { debug, locator: Locator { debug, names }, detail, types: Mutex::new(HashMap::new()) }
     }
 

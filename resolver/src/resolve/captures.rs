@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use crate::dwarf::Lookup;
 use crate::types::Language;
 
-impl Arguments<'_, '_> {
+impl Arguments<'_> {
     /// The member of a variable that is not there, if a closure captured the member. `None` if it did not.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::dwarf::{NoSuchPart, Step, TypeRef, Unsupported};
 use crate::location::LocationNames as _;
 use crate::types::{Shape, Type};
 
-impl Arguments<'_, '_> {
+impl Arguments<'_> {
     /// The object that a cast gives.
     pub(super) fn cast(&self, object: PlaceObject, to: &TypeName, stop: &Stop<'_>) -> Result<PlaceObject, Refusal> {
         let (object, _) = self.referred(object, stop)?;

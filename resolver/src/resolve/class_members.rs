@@ -17,7 +17,7 @@ const OBJECTS: usize = 2;
 /// How many references are followed. C++ has none to a reference.
 const REFERENCES: usize = 2;
 
-impl Arguments<'_, '_> {
+impl Arguments<'_> {
     /// The member of the class around the marker, or of a base of it, that a name means; `None` if
     /// there is none. The members of a closure by LLVM are the variables that it captured.
     pub(super) fn member(

@@ -12,12 +12,12 @@ use crate::code::Memory;
 use crate::image::{Constants, Image, Layout};
 
 /// The bytes of an image.
-pub(super) struct CodeBytes<'i, 'data> {
-    image: &'i Image<'data>,
-    layout: Option<&'i Layout>,
-    constants: OnceLock<Constants<'i, 'data>>,
+pub(super) struct CodeBytes<'a> {
+    image: &'a Image<'a>,
+    layout: Option<&'a Layout>,
+    constants: OnceLock<Constants<'a>>,
     /// The sections of a relocatable object, by address.
-    sections: Vec<CodeSection<'data>>,
+    sections: Vec<CodeSection<'a>>,
 }
 
 struct CodeSection<'data> {
@@ -31,8 +31,8 @@ struct CodeSection<'data> {
 /// The most bytes that a relocation changes.
 const WIDEST: u64 = 8;
 
-impl<'i, 'data> CodeBytes<'i, 'data> {
-    pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>) -> Self {
+impl<'a> CodeBytes<'a> {
+    pub(super) fn new(image: &'a Image<'a>, layout: Option<&'a Layout>) -> Self {
         let laid_out = layout.into_iter().flat_map(|layout| image.laid_out(layout));
         let section = |(index, range)| CodeSection { index, range, bytes: OnceLock::new(), relocated: OnceLock::new() };
         let mut sections: Vec<_> = laid_out.map(section).collect();
@@ -40,11 +40,11 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
         Self { image, layout, constants: OnceLock::new(), sections }
     }
 
-    pub(super) fn image(&self) -> &'i Image<'data> {
+    pub(super) fn image(&self) -> &'a Image<'a> {
         self.image
     }
 
-    pub(super) fn layout(&self) -> Option<&'i Layout> {
+    pub(super) fn layout(&self) -> Option<&'a Layout> {
         self.layout
     }
 
@@ -56,7 +56,7 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
         bytes.get(usize::try_from(at.0.checked_sub(section.range.start)?).ok()?..)
     }
 
-    fn section(&self, at: Vaddr) -> Option<&CodeSection<'data>> {
+    fn section(&self, at: Vaddr) -> Option<&CodeSection<'a>> {
         let after = self.sections.partition_point(|section| section.range.start <= at.0);
         self.sections.get(after.checked_sub(1)?)
     }
@@ -73,7 +73,7 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
 /// The memory of a relocatable object: what no relocation changes. The jump tables of AArch64 have
 /// differences within a section, which the assembler knows. The linker has yet to fill in those of
 /// x86.
-impl Memory for CodeBytes<'_, '_> {
+impl Memory for CodeBytes<'_> {
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
         let section = self.section(at)?;
         let relocated = section.relocated.get_or_init(|| self.image.constant_section(section.index)).as_ref()?;

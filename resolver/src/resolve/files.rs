@@ -25,28 +25,28 @@ const SUPPLEMENTARY: &str = ".gnu_debugaltlink";
 const INFO: &str = ".debug_info";
 
 /// The files outside of an image that hold its debug information.
-pub(super) struct Files<'i, 'b> {
-    path: &'i str,
-    image: &'i Image<'b>,
-    folders: DebugFolders<'b>,
-    separate: OnceCell<Option<SeparateFile<'b>>>,
-    loaded: OnceCell<LoadedFile<'b>>,
+pub(super) struct Files<'a> {
+    path: &'a str,
+    image: &'a Image<'a>,
+    folders: DebugFolders<'a>,
+    separate: OnceCell<Option<SeparateFile<'a>>>,
+    loaded: OnceCell<LoadedFile<'a>>,
 }
 
 /// The file with the debug information of an image that has none.
-pub(super) struct SeparateFile<'b> {
-    pub(super) image: Image<'b>,
-    path: &'b str,
+pub(super) struct SeparateFile<'a> {
+    pub(super) image: Image<'a>,
+    path: &'a str,
     source: DebugSourceKind,
 }
 
 /// The sections of debug information of an image.
 #[derive(Default)]
-pub(super) struct LoadedFile<'b> {
+pub(super) struct LoadedFile<'a> {
     /// `None` if they cannot be read.
-    pub(super) sections: Option<Sections<'b>>,
+    pub(super) sections: Option<Sections<'a>>,
     /// Those of the supplementary file.
-    pub(super) alternate: Option<Sections<'b>>,
+    pub(super) alternate: Option<Sections<'a>>,
     pub(super) errors: Vec<Error>,
 }
 
@@ -57,12 +57,12 @@ impl LoadedFile<'_> {
     }
 }
 
-impl<'i, 'b> Files<'i, 'b> {
+impl<'a> Files<'a> {
     pub(super) fn new(
-        path: &'i str,
-        image: &'i Image<'b>,
-        debug_files: &'b dyn DebugFiles,
-        opened: &'b Store<DebugFile>,
+        path: &'a str,
+        image: &'a Image<'a>,
+        debug_files: &'a dyn DebugFiles,
+        opened: &'a Store<DebugFile>,
     ) -> Self {
         let state = DebugFileState { of: path.to_owned(), ..DebugFileState::default() };
         let folders = DebugFolders { debug_files, opened, sections: Store::default(), state: Mutex::new(state) };
@@ -70,25 +70,25 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// The separate debug file of the image, searched on the first call; `None` if none was found.
-    pub(super) fn separate(&self) -> Option<&SeparateFile<'b>> {
+    pub(super) fn separate(&self) -> Option<&SeparateFile<'a>> {
         self.separate.get_or_init(|| self.find()).as_ref()
     }
 
     /// The separate debug file, if it was searched already.
-    pub(super) fn known_separate(&self) -> Option<&Image<'b>> {
+    pub(super) fn known_separate(&self) -> Option<&Image<'a>> {
         Some(&self.separate.get()?.as_ref()?.image)
     }
 
     /// The file with the symbols: the separate debug file, if it was searched already and the image
     /// has no symbol table.
-    pub(super) fn named(&self) -> &Image<'b> {
-        let has_symbols = |image: &&Image<'b>| image.has_section(".symtab");
+    pub(super) fn named(&self) -> &Image<'a> {
+        let has_symbols = |image: &&Image<'a>| image.has_section(".symtab");
         let separate = self.known_separate().filter(|_| !has_symbols(&self.image)).filter(has_symbols);
         // In the separate debug file of a relocatable object the sections have other numbers.
         separate.filter(|separate| !separate.is_relocatable()).unwrap_or(self.image)
     }
 
-    fn find(&self) -> Option<SeparateFile<'b>> {
+    fn find(&self) -> Option<SeparateFile<'a>> {
         let build_id = self.image.build_id();
         let link = self.image.debug_link();
         let is_path = |name: &[u8]| name.contains(&b'/') || name.is_empty();
@@ -148,16 +148,16 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// The debug information of the image, or of its separate debug file, loaded on the first call.
-    pub(super) fn loaded(&self) -> &LoadedFile<'b> {
+    pub(super) fn loaded(&self) -> &LoadedFile<'a> {
         self.loaded.get_or_init(|| self.load())
     }
 
     /// The debug information, if it was loaded already.
-    pub(super) fn known_loaded(&self) -> Option<&LoadedFile<'b>> {
+    pub(super) fn known_loaded(&self) -> Option<&LoadedFile<'a>> {
         self.loaded.get()
     }
 
-    fn load(&self) -> LoadedFile<'b> {
+    fn load(&self) -> LoadedFile<'a> {
         let separate = if self.image.has_section(INFO) { None } else { self.separate() };
         let (of, path) = separate.map_or((self.image, self.path), |separate| (&separate.image, separate.path));
         path.clone_into(&mut self.folders.state().of);
@@ -187,7 +187,7 @@ impl<'i, 'b> Files<'i, 'b> {
         }
     }
 
-    fn alternate(&self, of: &str, name: &[u8], build_id: &str, errors: &mut Vec<Error>) -> Option<Sections<'b>> {
+    fn alternate(&self, of: &str, name: &[u8], build_id: &str, errors: &mut Vec<Error>) -> Option<Sections<'a>> {
         let check = |opened: &DebugFile| {
             let image = Image::parse((*opened.bytes).as_ref())
                 .map_err(|error| (SUPPLEMENTARY, DebugFileRefusal::Unreadable(error)))?;
@@ -222,7 +222,7 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// The files of split units.
-    pub(super) fn split(&self) -> &DebugFolders<'b> {
+    pub(super) fn split(&self) -> &DebugFolders<'a> {
         &self.folders
     }
 }

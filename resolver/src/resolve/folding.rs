@@ -29,9 +29,9 @@ pub(super) enum OtherNames {
 }
 
 /// The functions of an image that are at one address.
-pub(super) struct Folding<'f, 'data, 's> {
-    image: &'f Image<'data>,
-    debug: Option<&'f DebugInfo<'s>>,
+pub(super) struct Folding<'a> {
+    image: &'a Image<'a>,
+    debug: Option<&'a DebugInfo<'a>>,
     may_fold: bool,
     /// Whether the linker leaves out local symbols of folded functions: mold does.
     leaves_out: bool,
@@ -48,9 +48,9 @@ struct Groups {
     nameless: HashSet<Definition>,
 }
 
-impl<'f, 'data, 's> Folding<'f, 'data, 's> {
+impl<'a> Folding<'a> {
     /// `linked` is the image itself, `named` the file that has its symbols.
-    pub(super) fn new(linked: &Image<'_>, named: &'f Image<'data>, debug: Option<&'f DebugInfo<'s>>) -> Self {
+    pub(super) fn new(linked: &Image<'_>, named: &'a Image<'a>, debug: Option<&'a DebugInfo<'a>>) -> Self {
         let may_fold = may_fold(linked);
         let leaves_out = linked.has_section(".note.gnu.gold-version") || says(linked, b"mold");
         Self { image: named, debug, may_fold, leaves_out, groups: OnceLock::new() }
@@ -87,11 +87,11 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         }
     }
 
-    fn symbols(&self) -> Symbols<'f, 'data> {
+    fn symbols(&self) -> Symbols<'a> {
         self.image.functions()
     }
 
-    fn name(&self, symbol: &Symbol) -> &'data [u8] {
+    fn name(&self, symbol: &Symbol) -> &'a [u8] {
         self.symbols().name(symbol)
     }
 

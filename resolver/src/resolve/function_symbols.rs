@@ -38,7 +38,7 @@ pub(super) struct FunctionSymbols<'data> {
 }
 
 impl<'data> FunctionSymbols<'data> {
-    pub(super) fn of(image: &Image<'data>, layout: Option<&Layout>) -> Self {
+    pub(super) fn of(image: &'data Image<'_>, layout: Option<&Layout>) -> Self {
         let symbols = image.functions();
         let address = |section, offset| match (layout, section) {
             (Some(layout), Some(section)) => Some(layout.address(section, SectionOffset(offset))?.0),

@@ -30,11 +30,11 @@ pub(super) struct SiteFunction {
 /// The functions of all live sites. `image` is the file with the symbols. `debug` is called only if
 /// a site has no symbol, and `own_debug` if the symbol is that of a closure. Without live sites, nothing
 /// is read.
-pub(super) fn name<'d, 's: 'd>(
+pub(super) fn name<'a>(
     image: &Image<'_>,
     joined: &mut RawMarkers<'_>,
-    debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
-    own_debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
+    debug: impl Fn() -> Option<&'a SiteDebug<'a>>,
+    own_debug: impl Fn() -> Option<&'a SiteDebug<'a>>,
     diagnostics: &mut Diagnostics,
 ) -> HashMap<Pc, SiteFunction> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
@@ -47,7 +47,7 @@ pub(super) fn name<'d, 's: 'd>(
         return HashMap::new();
     }
     let functions = image.functions();
-    let mut names = SymbolNames { functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
+    let mut names = SymbolNames { functions, by_symbol: HashMap::new() };
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
     let mut ambiguous = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn name<'d, 's: 'd>(
         if function.start == pc.address && !has_instruction {
             ambiguous.extend(functions.ending_at(section, pc.address).map(|before| (pc, before, function)));
         }
-        named.extend(names.named(pc, &function).map(|name| (pc, name)));
+        named.extend(names.named(&mut joined.texts, pc, &function).map(|name| (pc, name)));
     }
     if let [(pc, before, after), rest @ ..] = ambiguous.as_slice() {
         diagnostics.note(SITES, names.between(*pc, before, after, rest.len()));
@@ -79,7 +79,7 @@ pub(super) fn name<'d, 's: 'd>(
         if let (false, Some(function)) =
             (named.contains_key(&pc), functions.ending_at(pc.section.map(SectionIndex), pc.address))
         {
-            named.extend(names.named(pc, &function).map(|name| (pc, name)));
+            named.extend(names.named(&mut joined.texts, pc, &function).map(|name| (pc, name)));
         }
     }
     named
@@ -89,19 +89,18 @@ pub(super) fn name<'d, 's: 'd>(
 type SymbolName = (Arc<str>, Arc<str>);
 
 /// Names of functions, each demangled once.
-struct SymbolNames<'n, 'data, 'a> {
-    functions: Symbols<'n, 'data>,
-    texts: &'n mut Interner<'a>,
+struct SymbolNames<'a> {
+    functions: Symbols<'a>,
     by_symbol: HashMap<u32, Option<SymbolName>>,
 }
 
-impl SymbolNames<'_, '_, '_> {
+impl SymbolNames<'_> {
     /// `None` if the symbol has no name, or the budget for text is used up.
-    fn named(&mut self, pc: Pc, function: &Symbol) -> Option<SiteFunction> {
+    fn named(&mut self, texts: &mut Interner<'_>, pc: Pc, function: &Symbol) -> Option<SiteFunction> {
         let name = self.by_symbol.entry(function.index).or_insert_with(|| {
             let symbol = self.functions.name(function);
             let name = demangle(symbol);
-            let has_room = self.texts.charge(symbol.len()) && self.texts.charge(name.len());
+            let has_room = texts.charge(symbol.len()) && texts.charge(name.len());
             (has_room && !symbol.is_empty()).then(|| (text::from_bytes(symbol).into(), name.into()))
         });
         let (symbol, name) = name.as_ref()?;
@@ -118,7 +117,7 @@ impl SymbolNames<'_, '_, '_> {
 
 /// Names closures as the source does, as far as the debug information tells. Errors are those of the
 /// look-up of the site, which reports them.
-fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, SiteFunction>) {
+fn name_closures(debug: &SiteDebug<'_>, named: &mut HashMap<Pc, SiteFunction>) {
     for (pc, named) in named.iter_mut().filter(|(_, named)| source_names::is_closure(&named.function)) {
         if let Ok(Some(described)) = debug.function(*pc) {
             named.source = source_names::of_symbol(&named.function, &described).map(Into::into);
@@ -127,7 +126,7 @@ fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, SiteFunction
 }
 
 fn from_debug_information(
-    debug: &SiteDebug<'_, '_>,
+    debug: &SiteDebug<'_>,
     places: &[Pc],
     named: &mut HashMap<Pc, SiteFunction>,
     diagnostics: &mut Diagnostics,

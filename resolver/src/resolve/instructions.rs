@@ -38,19 +38,19 @@ pub(super) use function_code::FunctionCode;
 const LISTED: usize = 64;
 
 /// The instructions of an image.
-pub(super) struct Instructions<'c, 'i, 'data, 's> {
-    code: &'c CodeBytes<'i, 'data>,
+pub(super) struct Instructions<'a> {
+    code: &'a CodeBytes<'a>,
     set: &'static dyn InstructionSet,
-    debug: Option<&'c DebugInfo<'s>>,
-    folding: Folding<'c, 'data, 's>,
+    debug: Option<&'a DebugInfo<'a>>,
+    folding: Folding<'a>,
     /// Where the records say that markers are, and how many records say so.
     sites: HashMap<Vaddr, usize>,
-    symbols: OnceLock<FunctionSymbols<'data>>,
+    symbols: OnceLock<FunctionSymbols<'a>>,
     /// What a kernel does to its own code.
     patched: OnceLock<CodePatches>,
     /// The slots that the dynamic linker fills, with the names of what it puts there.
-    imports: OnceLock<HashMap<u64, &'data [u8]>>,
-    decoded: Mutex<HashMap<Key, Cell<'c>>>,
+    imports: OnceLock<HashMap<u64, &'a [u8]>>,
+    decoded: Mutex<HashMap<Key, Cell<'a>>>,
     /// Bytes of code that may still be decoded. Bounds the work if functions claim to overlap.
     left: AtomicU64,
     /// Instructions that may still be walked over to answer questions about whole functions. Bounds the
@@ -95,13 +95,13 @@ pub(super) struct SiteQuery<'a> {
     pub(super) registers: &'a [Register],
 }
 
-impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
+impl<'a> Instructions<'a> {
     /// The instructions of an image; `None` if its instruction set is not supported. `sites` is where
     /// markers are.
     pub(super) fn new(
-        code: &'c CodeBytes<'i, 'data>,
-        debug: Option<&'c DebugInfo<'s>>,
-        folding: Folding<'c, 'data, 's>,
+        code: &'a CodeBytes<'a>,
+        debug: Option<&'a DebugInfo<'a>>,
+        folding: Folding<'a>,
         sites: impl Iterator<Item = Pc>,
     ) -> Option<Self> {
         let image = code.image();
@@ -186,7 +186,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         self.patched.get_or_init(|| CodePatches::of(self.code, self.set))
     }
 
-    fn symbols(&self) -> &FunctionSymbols<'data> {
+    fn symbols(&self) -> &FunctionSymbols<'a> {
         self.symbols.get_or_init(|| FunctionSymbols::of(self.code.image(), self.code.layout()))
     }
 

@@ -100,7 +100,7 @@ pub(super) struct RecordSections<'data> {
 
 impl<'data> RecordSections<'data> {
     /// Loads the sections. A section that cannot be read is reported and left out.
-    pub(super) fn load(image: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
+    pub(super) fn load(image: &'data Image<'data>, diagnostics: &mut Diagnostics) -> Self {
         let mut load = |name| {
             let contents = image.contents(name);
             contents.filter_map(|contents| contents.map_err(|error| diagnostics.error(&error)).ok()).collect()
@@ -112,7 +112,7 @@ impl<'data> RecordSections<'data> {
 
     /// These sections, with the sites of the separate debug file. `strip` moves the sites there;
     /// `eu-strip` also moves the declarations.
-    pub(super) fn with_those_of(self, separate: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
+    pub(super) fn with_those_of(self, separate: &'data Image<'data>, diagnostics: &mut Diagnostics) -> Self {
         let theirs = Self::load(separate, diagnostics);
         let declarations = if self.declarations.is_empty() { theirs.declarations } else { self.declarations };
         let ghosts = if self.ghosts.is_empty() { theirs.ghosts } else { self.ghosts };

@@ -13,21 +13,21 @@ use crate::dwarf::DebugInfo;
 use crate::image::Layout;
 
 /// The debug information of an image.
-pub(super) struct LazyDebug<'f, 'i, 'b> {
-    files: &'f Files<'i, 'b>,
-    info: OnceCell<Option<DebugInfo<'f>>>,
+pub(super) struct LazyDebug<'a> {
+    files: &'a Files<'a>,
+    info: OnceCell<Option<DebugInfo<'a>>>,
 }
 
-impl<'f, 'i, 'b> LazyDebug<'f, 'i, 'b> {
-    pub(super) fn new(files: &'f Files<'i, 'b>) -> Self {
+impl<'a> LazyDebug<'a> {
+    pub(super) fn new(files: &'a Files<'a>) -> Self {
         Self { files, info: OnceCell::new() }
     }
 
     /// The debug information, read on the first call; `None` if it cannot be read. It may be call
     /// frame information alone.
-    pub(super) fn info(&self) -> Option<&DebugInfo<'f>> {
+    pub(super) fn info(&self) -> Option<&DebugInfo<'a>> {
         let open = || {
-            let loaded: &'f LoadedFile<'b> = self.files.loaded();
+            let loaded: &'a LoadedFile<'a> = self.files.loaded();
             let sections = loaded.sections.as_ref()?;
             Some(DebugInfo::with(sections, loaded.alternate.as_ref(), Some(self.files.split())))
         };
@@ -46,25 +46,25 @@ impl<'f, 'i, 'b> LazyDebug<'f, 'i, 'b> {
 }
 
 /// The sites of an image in its debug information.
-pub(super) struct LazySiteDebug<'d, 'f, 'i, 'b> {
-    layout: Option<&'d Layout>,
+pub(super) struct LazySiteDebug<'a> {
+    layout: Option<&'a Layout>,
     detail: Detail,
-    debug: &'d LazyDebug<'f, 'i, 'b>,
-    sites: OnceCell<Option<SiteDebug<'d, 'f>>>,
+    debug: &'a LazyDebug<'a>,
+    sites: OnceCell<Option<SiteDebug<'a>>>,
 }
 
-impl<'d, 'f, 'i, 'b> LazySiteDebug<'d, 'f, 'i, 'b> {
-    pub(super) fn new(layout: Option<&'d Layout>, detail: Detail, debug: &'d LazyDebug<'f, 'i, 'b>) -> Self {
+impl<'a> LazySiteDebug<'a> {
+    pub(super) fn new(layout: Option<&'a Layout>, detail: Detail, debug: &'a LazyDebug<'a>) -> Self {
         Self { layout, detail, debug, sites: OnceCell::new() }
     }
 
     /// The sites, with the debug information read on the first call; `None` if there is none, or
     /// only call frame information.
-    pub(super) fn get(&self) -> Option<&SiteDebug<'d, 'f>> {
+    pub(super) fn get(&self) -> Option<&SiteDebug<'a>> {
         self.sites.get_or_init(|| self.open()).as_ref()
     }
 
-    fn open(&self) -> Option<SiteDebug<'d, 'f>> {
+    fn open(&self) -> Option<SiteDebug<'a>> {
         let files = self.debug.files;
         let info = self.debug.info()?;
         if !files.loaded().is_described() {

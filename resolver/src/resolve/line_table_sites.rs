@@ -45,8 +45,8 @@ struct LineTableSearch<'m> {
 /// Looks up the line of each marker that has no site, and adds the sites. Adds a note for each
 /// marker that is still without a site.
 pub(super) fn find(
-    debug: &SiteDebug<'_, '_>,
-    lookup: SiteLookup<'_, '_, '_>,
+    debug: &SiteDebug<'_>,
+    lookup: SiteLookup<'_>,
     joined: &mut RawMarkers<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
@@ -107,7 +107,7 @@ impl<'m> LineTableSearch<'m> {
         marker: &'m mut RawMarker,
         file: Arc<str>,
         described: FormatDescription,
-        debug: &SiteDebug<'_, '_>,
+        debug: &SiteDebug<'_>,
     ) -> Self {
         let (line, problem, error) = match debug.search_line(&file, marker.line) {
             Ok(Ok(line)) => (Some(line), None, None),
@@ -128,7 +128,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Searches exactly the marker's line in some units.
-    fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
+    fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_>, lookup: SiteLookup<'_>) {
         let Some(line) = &mut self.line else { return };
         match debug.search_units(line, units) {
             Ok(found) => self.add(found.into_iter().map(|pc| (pc, Origin::Line)), lookup),
@@ -137,7 +137,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Searches the next line that has code, if the marker's line has none.
-    fn nearest(&mut self, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
+    fn nearest(&mut self, debug: &SiteDebug<'_>, lookup: SiteLookup<'_>) {
         let Some(line) = self.line.take().filter(LineSearch::is_empty) else { return };
         match debug.nearest_sites(&line) {
             Ok(OfLine { sites, problem }) => {
@@ -150,7 +150,7 @@ impl<'m> LineTableSearch<'m> {
     }
 
     /// Adds sites, with what was found there.
-    fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: SiteLookup<'_, '_, '_>) {
+    fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: SiteLookup<'_>) {
         let wanted = MarkerLine { file: &self.file, line: self.marker.line, args: &self.described.args };
         // No record describes the arguments.
         let mut args = Vec::new();

@@ -9,12 +9,12 @@ use crate::location::Location;
 
 /// What sites are looked up in.
 #[derive(Clone, Copy)]
-pub(super) struct SiteLookup<'l, 'd, 's> {
-    pub(super) debug: Option<&'l SiteDebug<'d, 's>>,
-    pub(super) instructions: Option<&'l Instructions<'l, 'l, 'l, 'l>>,
+pub(super) struct SiteLookup<'a> {
+    pub(super) debug: Option<&'a SiteDebug<'a>>,
+    pub(super) instructions: Option<&'a Instructions<'a>>,
 }
 
-impl SiteLookup<'_, '_, '_> {
+impl SiteLookup<'_> {
     /// Whether there is nothing to look up sites in.
     pub(super) fn is_empty(&self) -> bool {
         self.debug.is_none() && self.instructions.is_none()

@@ -40,15 +40,15 @@ use crate::text;
 const BATCH: usize = 1024;
 
 /// Builds the markers of an image.
-pub(super) struct MarkerBuilder<'i, 'data, 'a> {
-    image: &'i Image<'data>,
+pub(super) struct MarkerBuilder<'a> {
+    image: &'a Image<'a>,
     texts: Interner<'a>,
     named: HashMap<Pc, SiteFunction>,
     descriptions: Descriptions,
     section_names: HashMap<usize, Arc<str>>,
     folded: FoldedMarkers,
     shared_places: SharedPlaces,
-    diagnostics: &'i mut Diagnostics,
+    diagnostics: &'a mut Diagnostics,
 }
 
 /// A marker whose sites are still to be looked up. All drafts of a batch are looked up in parallel.
@@ -65,13 +65,13 @@ struct Draft {
 /// The arguments of a site as far as its record describes them, and what is wrong with the record.
 type KeptArguments = (Vec<Argument>, Vec<Error>);
 
-impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
+impl<'a> MarkerBuilder<'a> {
     pub(super) fn new(
-        image: &'i Image<'data>,
+        image: &'a Image<'a>,
         texts: Interner<'a>,
         named: HashMap<Pc, SiteFunction>,
         descriptions: Descriptions,
-        diagnostics: &'i mut Diagnostics,
+        diagnostics: &'a mut Diagnostics,
     ) -> Self {
         let (section_names, folded) = (HashMap::new(), FoldedMarkers::default());
         let shared_places = SharedPlaces::default();
@@ -80,12 +80,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
 
     /// The markers, in the order of `raw`. `sites_are_known` says whether a marker without a site
     /// has none anywhere.
-    pub(super) fn build(
-        mut self,
-        raw: Vec<RawMarker>,
-        lookup: SiteLookup<'_, '_, '_>,
-        sites_are_known: bool,
-    ) -> Vec<Marker> {
+    pub(super) fn build(mut self, raw: Vec<RawMarker>, lookup: SiteLookup<'_>, sites_are_known: bool) -> Vec<Marker> {
         let mut finished = Vec::with_capacity(raw.len());
         let mut raw = in_batch_order(raw).into_iter();
         loop {
@@ -306,7 +301,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
 
 impl Draft {
     /// Finds what there is at each site, unless that is known already.
-    fn look_up(&mut self, lookup: SiteLookup<'_, '_, '_>) {
+    fn look_up(&mut self, lookup: SiteLookup<'_>) {
         if !self.raw.found.is_empty() || lookup.is_empty() {
             return;
         }

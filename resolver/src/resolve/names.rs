@@ -10,19 +10,19 @@ use crate::location::LocationNames;
 use crate::location::Processor;
 
 /// The names of the addresses of an image.
-pub(super) struct AddressNames<'i, 'data> {
-    image: &'i Image<'data>,
-    layout: Option<&'i Layout>,
+pub(super) struct AddressNames<'a> {
+    image: &'a Image<'a>,
+    layout: Option<&'a Layout>,
     processor: Processor,
 }
 
-impl<'i, 'data> AddressNames<'i, 'data> {
-    pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>, processor: Processor) -> Self {
+impl<'a> AddressNames<'a> {
+    pub(super) fn new(image: &'a Image<'a>, layout: Option<&'a Layout>, processor: Processor) -> Self {
         Self { image, layout, processor }
     }
 }
 
-impl LocationNames for AddressNames<'_, '_> {
+impl LocationNames for AddressNames<'_> {
     fn processor(&self) -> Processor {
         self.processor
     }

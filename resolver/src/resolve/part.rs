@@ -111,7 +111,7 @@ fn recorder(image: &Image<'_>) -> Option<FileOffset> {
 }
 
 /// The marker sections of an image, with those that were moved to its separate debug file.
-fn load_sections<'b>(image: &Image<'b>, files: &Files<'_, 'b>, diagnostics: &mut Diagnostics) -> RecordSections<'b> {
+fn load_sections<'a>(image: &'a Image<'a>, files: &'a Files<'a>, diagnostics: &mut Diagnostics) -> RecordSections<'a> {
     let sections = RecordSections::load(image, diagnostics);
     // `strip` moves the sites with the debug information. `eu-strip` moves the declarations too:
     // then only a debug link shows that there may have been any.
@@ -124,13 +124,13 @@ fn load_sections<'b>(image: &Image<'b>, files: &Files<'_, 'b>, diagnostics: &mut
 }
 
 /// The instructions of an image; `None` if its instruction set is not supported.
-fn instructions<'c, 'f, 'b>(
+fn instructions<'a>(
     image: &Image<'_>,
-    files: &'c Files<'_, 'b>,
-    debug: &'c LazyDebug<'f, '_, '_>,
-    code: &'c CodeBytes<'c, 'b>,
+    files: &'a Files<'a>,
+    debug: &'a LazyDebug<'a>,
+    code: &'a CodeBytes<'a>,
     markers: &[RawMarker],
-) -> Option<Instructions<'c, 'c, 'b, 'f>> {
+) -> Option<Instructions<'a>> {
     let info = debug.info();
     let folding = Folding::new(image, files.named(), info);
     folding.prepare();

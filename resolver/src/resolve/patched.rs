@@ -65,7 +65,7 @@ impl PatchTable<'_> {
 }
 
 impl CodePatches {
-    pub(super) fn of(code: &CodeBytes<'_, '_>, set: &'static dyn InstructionSet) -> Self {
+    pub(super) fn of(code: &CodeBytes<'_>, set: &'static dyn InstructionSet) -> Self {
         let mut patched = Self::default();
         each(code, KEYS, |table| {
             for at in table.entries(16).into_iter().flatten() {
@@ -123,7 +123,7 @@ impl CodePatches {
     /// Adds the instructions that may replace those of a range.
     fn replace(
         &mut self,
-        code: &CodeBytes<'_, '_>,
+        code: &CodeBytes<'_>,
         set: &'static dyn InstructionSet,
         range: Range<u64>,
         replacement: Range<u64>,
@@ -160,7 +160,7 @@ impl CodePatches {
 }
 
 /// Calls `use_` with each table of a name, with its relocations applied.
-fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&PatchTable<'_>)) {
+fn each(code: &CodeBytes<'_>, name: &'static str, mut use_: impl FnMut(&PatchTable<'_>)) {
     let (image, layout) = (code.image(), code.layout());
     for contents in image.contents(name) {
         let Ok(mut contents) = contents else { continue };
@@ -195,7 +195,7 @@ fn fault_size(table: &PatchTable<'_>, set: &dyn InstructionSet) -> Option<usize>
 
 /// The instructions that may be replaced, each with its replacement; `None` if the size of the
 /// entries is not known.
-fn alternatives(code: &CodeBytes<'_, '_>, table: &PatchTable<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
+fn alternatives(code: &CodeBytes<'_>, table: &PatchTable<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
     // The two lengths are the last fields. Entries of 13 bytes have a byte of padding behind them.
     let read = |size: usize, lengths: usize| {
         let entry = |at: usize| {

@@ -56,12 +56,12 @@ pub(super) struct Extent {
 }
 
 /// Finds variables, and follows paths from them.
-pub(super) struct Locator<'d, 's> {
-    pub(super) debug: &'d DebugInfo<'s>,
-    pub(super) names: AddressNames<'d, 'd>,
+pub(super) struct Locator<'a> {
+    pub(super) debug: &'a DebugInfo<'a>,
+    pub(super) names: AddressNames<'a>,
 }
 
-impl Locator<'_, '_> {
+impl Locator<'_> {
     /// Where a path leads to a value of `size` bytes; `None` if that cannot be read there.
     pub(super) fn locate(&self, path: &Path, size: Option<u64>, frame: &Frame) -> Option<Location> {
         let (location, _) = self.variable(path, frame).ok()?;

@@ -16,7 +16,7 @@ use super::site_debug::SiteDebug;
 type MarkerText = (TextId, u32, TextId, TextId);
 
 /// Makes one marker of those that stand in one file.
-pub(super) fn merge(joined: &mut RawMarkers<'_>, debug: &SiteDebug<'_, '_>) {
+pub(super) fn merge(joined: &mut RawMarkers<'_>, debug: &SiteDebug<'_>) {
     let text = |marker: &RawMarker| -> MarkerText { (marker.name, marker.line, marker.format, marker.args) };
     let mut alike: HashMap<MarkerText, usize> = HashMap::new();
     for marker in &joined.markers {

@@ -24,10 +24,10 @@ use crate::image::Layout;
 use crate::location::{Piece, Source};
 
 /// The debug information of an image, asked by site.
-pub(super) struct SiteDebug<'d, 's> {
-    debug: &'d DebugInfo<'s>,
-    layout: Option<&'d Layout>,
-    arguments: Arguments<'d, 's>,
+pub(super) struct SiteDebug<'a> {
+    debug: &'a DebugInfo<'a>,
+    layout: Option<&'a Layout>,
+    arguments: Arguments<'a>,
 }
 
 /// The marker whose sites are looked up.
@@ -45,11 +45,11 @@ pub(super) struct OfLine {
     pub(super) problem: Option<LineProblem>,
 }
 
-impl<'d, 's> SiteDebug<'d, 's> {
+impl<'a> SiteDebug<'a> {
     pub(super) fn new(
-        debug: &'d DebugInfo<'s>,
-        layout: Option<&'d Layout>,
-        names: AddressNames<'d, 'd>,
+        debug: &'a DebugInfo<'a>,
+        layout: Option<&'a Layout>,
+        names: AddressNames<'a>,
         detail: TypeDetail,
     ) -> Self {
         let arguments = Arguments::new(debug, names, detail);
@@ -63,7 +63,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         pc: Pc,
         wanted: &MarkerLine<'_>,
         anchored: bool,
-        instructions: Option<&Instructions<'_, '_, '_, '_>>,
+        instructions: Option<&Instructions<'_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
         let &MarkerLine { file, line, args: declared } = wanted;
@@ -126,7 +126,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         declared: &DeclaredArgument,
         stop: &Stop<'_>,
         code: Option<&FunctionCode<'_>>,
-        instructions: Option<&Instructions<'_, '_, '_, '_>>,
+        instructions: Option<&Instructions<'_>>,
         anchored: bool,
     ) -> Argument {
         let mut facts = self.arguments.resolve(declared, stop);
@@ -193,7 +193,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         &self,
         ArgumentFacts { argument, named, .. }: &ArgumentFacts,
         stop: &Stop<'_>,
-        instructions: Option<&Instructions<'_, '_, '_, '_>>,
+        instructions: Option<&Instructions<'_>>,
     ) -> Option<LocationEnd> {
         if argument.verdict != Some(Verdict::Lost) {
             return None;
@@ -276,7 +276,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
     }
 
     /// The debug information of the image.
-    pub(super) fn info(&self) -> &'d DebugInfo<'s> {
+    pub(super) fn info(&self) -> &'a DebugInfo<'a> {
         self.debug
     }
 

@@ -22,8 +22,8 @@ const STACK: usize = 256;
 const PIECES: usize = 4096;
 
 /// The state of the stack machine.
-pub(super) struct StackMachine<'r, 'i, 's> {
-    evaluator: &'r Evaluator<'i, 's>,
+pub(super) struct StackMachine<'i, 's> {
+    evaluator: &'i Evaluator<'i, 's>,
     address_size: u8,
     stack: Vec<Expr>,
     pieces: Vec<Piece>,
@@ -39,14 +39,14 @@ enum PieceOrOperation<'s> {
     Other(Operation<Reader<'s>>, gimli::DwOp),
 }
 
-impl<'r, 'i, 's> StackMachine<'r, 'i, 's> {
-    pub(super) fn new(evaluator: &'r Evaluator<'i, 's>) -> Self {
+impl<'i, 's> StackMachine<'i, 's> {
+    pub(super) fn new(evaluator: &'i Evaluator<'i, 's>) -> Self {
         let address_size = evaluator.info.units.sections.address_size();
         Self { evaluator, address_size, stack: Vec::new(), pieces: Vec::new(), complete: None, weight: 0 }
     }
 }
 
-impl<'s> StackMachine<'_, '_, 's> {
+impl<'s> StackMachine<'_, 's> {
     /// Runs the operations of an expression.
     pub(super) fn operations(
         &mut self,

@@ -22,9 +22,9 @@ use crate::resolve::instructions::{FunctionCode, Instructions};
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
 
 /// What the blocks of a unit say of ghosts: for each one, in their order.
-pub(super) fn find<'a>(
+pub(super) fn find(
     info: &DebugInfo<'_>,
-    instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
+    instructions: Option<&Instructions<'_>>,
     unit: usize,
     asked: &UnitGhosts<'_>,
 ) -> Result<Vec<OfUnit>, Error> {

@@ -16,8 +16,8 @@ const PREFIX: &[u8] = b"simple_ghost_1_";
 
 /// What the labels of a unit say of ghosts: for each one, in their order.
 pub(super) fn find<'a>(
-    info: &DebugInfo<'_>,
-    instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
+    info: &'a DebugInfo<'a>,
+    instructions: Option<&'a Instructions<'a>>,
     unit: usize,
     asked: &UnitGhosts<'_>,
 ) -> Result<Vec<OfUnit>, Error> {
@@ -37,14 +37,14 @@ pub(super) fn find<'a>(
 }
 
 /// The labels of a unit.
-struct Labels<'l, 'a, 's> {
-    info: &'l DebugInfo<'s>,
-    instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
+struct Labels<'a> {
+    info: &'a DebugInfo<'a>,
+    instructions: Option<&'a Instructions<'a>>,
     unit: usize,
     is_from_link_time: bool,
 }
 
-impl Labels<'_, '_, '_> {
+impl Labels<'_> {
     fn place(&self, label: &Label, copy: &LabelCopy, known: &mut LinePlaces) -> Result<GhostPlace, Error> {
         let place = |address, certainty| GhostPlace { address, origin: Origin::Label, certainty };
         let Some(at) = copy.address else { return Ok(place(None, Certainty::Likely(LikelyReason::Label))) };

@@ -71,9 +71,9 @@ struct GhostSearch<'m> {
 }
 
 /// Looks up all ghosts, and adds their sites.
-pub(super) fn find(
-    debug: &SiteDebug<'_, '_>,
-    lookup: SiteLookup<'_, '_, '_>,
+pub(super) fn find<'a>(
+    debug: &SiteDebug<'a>,
+    lookup: SiteLookup<'a>,
     joined: &mut RawMarkers<'_>,
     descriptions: &mut Descriptions,
     diagnostics: &mut Diagnostics,
@@ -110,9 +110,9 @@ pub(super) fn find(
 
 /// Asks each unit that names the file of a ghost. If one cannot be read, no places are known of the
 /// ghosts in its files.
-fn ask_units(
-    debug: &SiteDebug<'_, '_>,
-    lookup: SiteLookup<'_, '_, '_>,
+fn ask_units<'a>(
+    debug: &SiteDebug<'a>,
+    lookup: SiteLookup<'a>,
     searches: &mut [GhostSearch<'_>],
     diagnostics: &mut Diagnostics,
 ) {
@@ -189,9 +189,9 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(
-        info: &DebugInfo<'_>,
-        lookup: SiteLookup<'_, '_, '_>,
+    fn of<'a>(
+        info: &'a DebugInfo<'a>,
+        lookup: SiteLookup<'a>,
         unit: usize,
         asked: &UnitGhosts<'_>,
     ) -> Result<Self, Error> {
@@ -218,7 +218,7 @@ impl Answer {
 
 impl GhostSearch<'_> {
     /// Makes the sites, by address, with what there is at each.
-    fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: SiteLookup<'_, '_, '_>) {
+    fn look_up(&mut self, debug: &SiteDebug<'_>, lookup: SiteLookup<'_>) {
         let Self { marker, file, described, of_units: OfUnit { places, missing, .. }, found, .. } = self;
         let wanted = MarkerLine { file, line: marker.line, args: &described.args };
         let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
@@ -247,11 +247,7 @@ impl GhostSearch<'_> {
 }
 
 /// Where the block of straight code around an address begins; `None` if it is not known.
-fn block(
-    lookup: SiteLookup<'_, '_, '_>,
-    surroundings: &Result<Surroundings, Error>,
-    address: Option<Vaddr>,
-) -> Option<Vaddr> {
+fn block(lookup: SiteLookup<'_>, surroundings: &Result<Surroundings, Error>, address: Option<Vaddr>) -> Option<Vaddr> {
     let (address, function) = (address?, surroundings.as_ref().ok()?.instance?);
     Some(lookup.instructions?.function(function)?.block(address)?.before.last().copied().unwrap_or(address))
 }

@@ -40,7 +40,7 @@ const WRITERS: [(&str, bool, bool); 10] = [
     ("stpncpy", true, true),
 ];
 
-impl Calls for Instructions<'_, '_, '_, '_> {
+impl Calls for Instructions<'_> {
     fn effect(&self, call: Vaddr) -> Option<CallEffect> {
         let name = self.callee(self.set.callee(call.0, self.code.from(call)?)?)?;
         let name = name.rsplit("::").next()?.split('@').next()?;
@@ -53,7 +53,7 @@ impl Calls for Instructions<'_, '_, '_, '_> {
     }
 }
 
-impl Instructions<'_, '_, '_, '_> {
+impl Instructions<'_> {
     /// The instruction of a function that holds the byte at an address: where it starts, and its
     /// text as objdump writes it. A call has the name of its callee. `None` if the function could
     /// not be decoded.

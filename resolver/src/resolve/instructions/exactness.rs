@@ -9,7 +9,7 @@ use crate::resolve::Predecessor;
 use crate::resolve::folding::OtherNames;
 use crate::resolve::proof::SiteFacts;
 
-impl Instructions<'_, '_, '_, '_> {
+impl Instructions<'_> {
     pub(super) fn facts<'f>(
         &'f self,
         decoded: &'f DecodedFunction<'_>,

@@ -24,7 +24,7 @@ struct HiddenEdges {
     unknown: Option<ExactnessReason>,
 }
 
-impl<'c> Instructions<'c, '_, '_, '_> {
+impl<'a> Instructions<'a> {
     /// What says where the code of the site's function is; else the verdict, and why.
     pub(super) fn key(&self, query: &SiteQuery<'_>, pc: Vaddr) -> Result<Key, (Exactness, ExactnessReason)> {
         let unproven = |reason| (Exactness::Unproven, reason);
@@ -55,7 +55,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         }
     }
 
-    pub(super) fn decoded(&self, key: Key) -> Cell<'c> {
+    pub(super) fn decoded(&self, key: Key) -> Cell<'a> {
         let mut all = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         let cell = Arc::clone(all.entry(key).or_default());
         drop(all);
@@ -80,7 +80,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         Some(FunctionCode { decoded, set: self.set, calls: self, walks_left: &self.walks_left })
     }
 
-    fn decode(&self, key: Key) -> Result<DecodedFunction<'c>, ExactnessReason> {
+    fn decode(&self, key: Key) -> Result<DecodedFunction<'a>, ExactnessReason> {
         let (entry, addresses) = self.addresses(key)?;
         let mut ranges = Vec::new();
         for range in &addresses {
@@ -117,7 +117,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     }
 
     /// The code of a range.
-    fn range(&self, range: &Range<u64>) -> Result<CodeRange<'c>, ExactnessReason> {
+    fn range(&self, range: &Range<u64>) -> Result<CodeRange<'a>, ExactnessReason> {
         let size = range.end.saturating_sub(range.start);
         let charged = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(size));
         charged.map_err(|_| ExactnessReason::TooMuchCode)?;

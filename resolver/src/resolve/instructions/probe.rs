@@ -10,7 +10,7 @@ use crate::location::Register;
 use crate::resolve::shared_places::ProbePlace;
 use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
 
-impl Instructions<'_, '_, '_, '_> {
+impl Instructions<'_> {
     /// The instruction at `pc`, and what a uprobe there does.
     pub(super) fn add_probe(&self, probed: &mut ProbeFacts, pc: Vaddr, bytes: &[u8]) {
         let probe = self.set.probe(pc.0, bytes);
