@@ -9,7 +9,7 @@ use simple_markers_record::buffer::event::{Argument, Arguments, Events, HEADER, 
 use simple_markers_record::buffer::packet::Header;
 use simple_markers_record::buffer::{Layout, ring};
 use simple_markers_tracer::ctf;
-use simple_markers_tracer::recorder::recording::{Converted, Metadata, convert};
+use simple_markers_tracer::recorder::recording::{ConvertedRecording, Metadata, convert};
 
 static KNOWN: LazyLock<Metadata> = LazyLock::new(|| {
     let argument = "\targuments_1 = \"a, b\";\n\ttypes_1 = \"-4 s\";\n";
@@ -22,7 +22,7 @@ static KNOWN: LazyLock<Metadata> = LazyLock::new(|| {
 
 /// Every event has a header in one of the files, and every file has at most one error.
 fn convert_any(metadata: &Metadata, files: &[&[u8]]) {
-    let Converted { description, stream, damages } = convert(metadata, files);
+    let ConvertedRecording { description, stream, damages } = convert(metadata, files);
     assert!(damages.len() <= files.len());
     let plan = description.plan();
     let events = ctf::Events::new(&description, &plan, &stream).map(|event| event.expect("an event"));

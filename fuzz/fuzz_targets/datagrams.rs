@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::byte;
 use simple_markers_resolver::text::shown;
-use simple_markers_top::{LINES, Received, Receiver, SENDERS, SIZE, Writer};
+use simple_markers_top::{LINES, ReceivedInterval, Receiver, SENDERS, SIZE, Writer};
 
 fuzz_target!(|input: &[u8]| {
     let mut receiver = Receiver::default();
@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(tally.late <= tally.received);
 });
 
-fn check(received: &Received) {
+fn check(received: &ReceivedInterval) {
     let is_clean = |text: &str| assert_eq!(shown(text), text);
     is_clean(&received.host);
     let table = &received.table;
@@ -49,7 +49,7 @@ fn check(received: &Received) {
     let [given] = &given[..] else { panic!("one interval, not {given:?}") };
     if lines < LINES {
         assert_eq!(given.others, None);
-        let usages = |received: &Received| -> Vec<_> {
+        let usages = |received: &ReceivedInterval| -> Vec<_> {
             let processes = received.table.processes.iter();
             processes.map(|process| (process.pid, process.usage, process.threads.len())).collect()
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use simple_markers_resolver::select::closest;
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::{Question, Refusal, Refused, Tally};
+use simple_markers_tracer::aggregate::{Question, Refusal, RefusedSite, Tally};
 use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::{self, Session};
@@ -105,7 +105,7 @@ impl HitQuery<'_> {
     }
 
     /// Says which sites are left out. It is an error if none is left.
-    pub(crate) fn judge(&self, console: &Console, refused: &[Refused], is_empty: bool) -> anyhow::Result<()> {
+    pub(crate) fn judge(&self, console: &Console, refused: &[RefusedSite], is_empty: bool) -> anyhow::Result<()> {
         let is_fatal = !refused.is_empty() && is_empty;
         if !is_fatal || refused.iter().any(|it| refused.first().is_some_and(|first| first.why != it.why)) {
             tell(console, refused);
@@ -114,9 +114,9 @@ impl HitQuery<'_> {
     }
 
     /// The error if no site is left.
-    fn nothing(&self, refused: &[Refused]) -> anyhow::Error {
+    fn nothing(&self, refused: &[RefusedSite]) -> anyhow::Error {
         // A mistake in the types says more than a marker without the argument.
-        let is_unknown = |it: &&Refused| matches!(mismatch(&it.why), Mismatch::Unknown { .. });
+        let is_unknown = |it: &&RefusedSite| matches!(mismatch(&it.why), Mismatch::Unknown { .. });
         let shown = refused.iter().find(|it| !is_unknown(it)).or_else(|| refused.first());
         let Some(shown) = shown else { return anyhow::anyhow!("there is no site to watch") };
         let mut what = match mismatch(&shown.why) {
@@ -170,9 +170,9 @@ fn suggestions(why: &Refusal) -> &[String] {
 }
 
 /// Says which sites are left out, in a line for each reason.
-fn tell(console: &Console, refused: &[Refused]) {
+fn tell(console: &Console, refused: &[RefusedSite]) {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
-    for Refused { marker, address, why } in refused {
+    for RefusedSite { marker, address, why } in refused {
         let (why, what) = match mismatch(why) {
             Mismatch::Unknown { name, .. } => (format!("there is no argument `{name}`"), marker.to_string()),
             _ => (why.to_string(), format!("{marker} at {address}")),

@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use simple_markers_tracer::plan::PlannedImage;
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 
 use crate::choice::{Choice, Strict};
 use crate::console::{Console, Status};
@@ -73,7 +73,7 @@ impl Plan {
         // Checked before any work, and again right before the file is replaced.
         output::check(&self.output, &inputs, self.force)?;
         // What the kernel of the target cannot do is left out there.
-        let settings = Settings {
+        let settings = PlanSettings {
             export: self.choice.settings(),
             text: TEXT,
             thread_pointer: Some(0),
@@ -116,7 +116,7 @@ fn add(
     plan: &mut simple_markers_tracer::Plan,
     image: &ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
-    settings: &Settings,
+    settings: &PlanSettings,
 ) -> anyhow::Result<()> {
     watch::add(plan, image, None, keep, settings)?;
     if let (Some(planned), Ok(path)) = (plan.images.last_mut(), fs::canonicalize(&image.path)) {

@@ -15,7 +15,7 @@ use simple_markers_tests::oracle::twin::{self, Pass};
 use simple_markers_tests::tools::{self, ended, slice, tries_everything};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 use simple_markers_tracer::plan::Plan;
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::thread_local::ThreadLocals;
 
 use super::trace::hits;
@@ -101,7 +101,7 @@ fn passes(sources: &[std::path::PathBuf], with: With, folder: &Path, is_watched:
     threads.into_values().collect()
 }
 
-fn plan(resolution: &Resolution, settings: &Settings) -> Plan {
+fn plan(resolution: &Resolution, settings: &PlanSettings) -> Plan {
     let mut plan = Plan::default();
     let added = plan.add(&resolution.images[0], "adjacent", &ThreadLocals::Executable(0), &|_| true, settings);
     added.expect("it can be watched");
@@ -109,7 +109,7 @@ fn plan(resolution: &Resolution, settings: &Settings) -> Plan {
 }
 
 /// The markers of which all sites are watched.
-fn watched_everywhere(resolution: &Resolution, settings: &Settings) -> HashSet<String> {
+fn watched_everywhere(resolution: &Resolution, settings: &PlanSettings) -> HashSet<String> {
     let plan = plan(resolution, settings);
     let mut sites: HashMap<usize, usize> = HashMap::new();
     plan.sites.iter().for_each(|site| *sites.entry(site.marker).or_default() += 1);
@@ -150,8 +150,8 @@ fn hits_come_in_the_order_of_the_program() {
         builds::program(&sources, &options, &image).expect("the program is built");
 
         let resolution = resolve("adjacent", &std::fs::read(&image).expect("the program"));
-        let whole = watched_everywhere(&resolution, &Settings::default());
-        let plan = plan(&resolution, &Settings::default());
+        let whole = watched_everywhere(&resolution, &PlanSettings::default());
+        let plan = plan(&resolution, &PlanSettings::default());
         together += plan.by_address(0).iter().filter(|sites| sites.len() > 1).count();
         moved += plan.sites.iter().filter(|site| site.probe != site.address).count();
 
@@ -169,7 +169,7 @@ fn hits_come_in_the_order_of_the_program() {
         compare(&what, best.clone(), &truth);
         // A probe reads the same at the cheapest address as at the site.
         let at_site = export::ExportSettings { at: At::Site, ..export::ExportSettings::default() };
-        let everywhere = watched_everywhere(&resolution, &Settings { export: at_site, ..Settings::default() });
+        let everywhere = watched_everywhere(&resolution, &PlanSettings { export: at_site, ..PlanSettings::default() });
         let both = |mut said: Sequences| {
             said.iter_mut().for_each(|hits| hits.retain(|hit| everywhere.contains(&hit.0)));
             said
@@ -309,7 +309,7 @@ fn a_probe_goes_before_padding_with_a_prefix() {
     source.push_str("int main(void) { for (int i = 0; i < 50; i++) { pass0(i); pass1(i); pass2(i); } return 0; }\n");
     let program = compile(folder.path(), "padded", &source, &[]);
     let resolution = resolve("padded", &std::fs::read(&program).expect("the program"));
-    let plan = plan(&resolution, &Settings::default());
+    let plan = plan(&resolution, &PlanSettings::default());
     let moved: Vec<u64> = plan.sites.iter().map(|site| site.address.0 - site.probe.0).collect();
     assert_eq!(moved, [1; 3]);
     let expected: Vec<_> =

@@ -16,7 +16,7 @@ use simple_markers_tests::tools;
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::plan::Plan;
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 
@@ -144,7 +144,7 @@ fn examine(example: &Example, options: &Options, folder: &Path, passes: &[Pass])
     let resolution = resolve(path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
     let kernel = Kernel::new();
-    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
+    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
     for image in &resolution.images {
         plan.add(image, path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

@@ -12,7 +12,7 @@ use simple_markers_tests::oracle::corpus::{Generated, Job};
 use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::plan::{Plan, Source};
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Hit, Missing, Value};
@@ -90,7 +90,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let path = image.to_str().expect("UTF-8").to_owned();
     let resolution = resolve(&path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
-    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
+    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

@@ -7,10 +7,22 @@ use syn::visit::{self, Visit};
 
 use super::rust_files::{has_cfg, rust_files, stem};
 
-const CRATES: [&str; 2] = ["resolver/src", "smark/src"];
+const CRATES: [&str; 8] = [
+    "markers/macros/src",
+    "markers/record/src",
+    "markers/recorder/src",
+    "resolver/src",
+    "smark/src",
+    "tracer/events/src",
+    "tracer/src",
+    "tracer/top/src",
+];
 
 /// Participles that do not end in `ed`.
-const IRREGULAR: [&str; 9] = ["Found", "Held", "Kept", "Known", "Left", "Made", "Said", "Seen", "Written"];
+const IRREGULAR: [&str; 14] = [
+    "Chosen", "Found", "Held", "Kept", "Known", "Left", "Lost", "Made", "Read", "Said", "Seen", "Shown", "Unread",
+    "Written",
+];
 
 /// Adjectives, and nouns, that end as participles do.
 const NO_PARTICIPLES: [&str; 3] = ["Feed", "Malformed", "Unsupported"];
@@ -25,7 +37,9 @@ struct Types {
 impl Types {
     fn read(folder: &str) -> Self {
         let mut types = Self::default();
-        rust_files(folder, |path| !is_test_file(path)).iter().for_each(|(_, syntax)| types.visit_file(syntax));
+        rust_files(folder, |path| !is_test_file(path) && !is_for_other_targets(path))
+            .iter()
+            .for_each(|(_, syntax)| types.visit_file(syntax));
         types
     }
 
@@ -40,6 +54,11 @@ impl Types {
 fn is_test_file(path: &Path) -> bool {
     let stem = stem(path);
     stem == "tests" || stem.ends_with("_tests") || stem.starts_with("test_")
+}
+
+/// Whether a file has the types of the recorder on targets without one.
+fn is_for_other_targets(path: &Path) -> bool {
+    path.with_extension("").iter().any(|part| part == "elsewhere")
 }
 
 impl<'a> Visit<'a> for Types {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::Plan;
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::fs::canonicalize(file)?.display().to_string();
     let resolution = resolve(&path, &std::fs::read(&path)?);
     let kernel = Kernel::new();
-    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
+    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
     let mut plan = Plan::default();
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;

@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
 use crate::operand::promoted;
-use crate::pairing::{Pair, Shown};
+use crate::pairing::{FormatUse, Pair};
 use crate::place::Place;
 use crate::syntax::Argument;
 
@@ -78,7 +78,7 @@ pub(crate) fn read(pair: &Pair<'_>) -> TokenStream {
     let expression = &place.expression;
     match pair.shown {
         _ if pair.shows_address() || pair.is_named => TokenStream::new(),
-        Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's') => {
+        FormatUse::By(_, specifier) if matches!(specifier.letter(), 'p' | 's') => {
             quote_spanned! { Span::mixed_site()=> let _ = &raw const *#expression; }
         }
         _ => quote_spanned! { Span::mixed_site()=> let _kept = #expression; },
@@ -113,7 +113,7 @@ pub(crate) fn word(krate: &TokenTree, pair: &Pair<'_>) -> TokenStream {
     let span = krate.span().located_at(pair.argument.span());
     let mut krate = krate.clone();
     krate.set_span(span);
-    let Shown::By(_, specifier) = pair.shown else {
+    let FormatUse::By(_, specifier) = pair.shown else {
         return quote_spanned! { span=> #krate::__private::star_word };
     };
     match specifier.letter() {
@@ -129,7 +129,7 @@ pub(crate) fn word(krate: &TokenTree, pair: &Pair<'_>) -> TokenStream {
 
 /// The type of an argument's conversion.
 fn conversion(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
-    let Shown::By(length, specifier) = pair.shown else { return TokenStream::new() };
+    let FormatUse::By(length, specifier) = pair.shown else { return TokenStream::new() };
     let conversion = Ident::new(&format!("{}{}", length.as_str(), specifier.letter()), span);
     quote_spanned! { span=> #krate::conversion::#conversion }
 }
@@ -153,7 +153,7 @@ fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
     let kept = pair.argument.is_kept();
     let width =
         pair.argument.width().map_or_else(|| quote_spanned! { span=> _ }, |width| quote_spanned! { span=> #width });
-    let Shown::By(_, specifier) = pair.shown else {
+    let FormatUse::By(_, specifier) = pair.shown else {
         return if kept {
             quote_spanned! { span=> #krate::__private::kept_star::<#width> }
         } else {

@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use simple_markers_record::printf::Length;
 use syn::Type;
 
-use crate::pairing::{Pair, Shown};
+use crate::pairing::{FormatUse, Pair};
 use crate::target::Target;
 
 /// A kept argument as an operand of the assembly.
@@ -97,7 +97,7 @@ fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
     if pair.shows_address() {
         return Ok((pointer, false, Value::Address));
     }
-    if matches!(pair.shown, Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
+    if matches!(pair.shown, FormatUse::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
         return Ok((pointer, false, Value::Pointer));
     }
     let name = match pair.argument.width() {
@@ -121,8 +121,8 @@ fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
 }
 
 /// The type that C passes for a conversion or a `*`.
-pub(crate) fn promoted(shown: Shown) -> &'static str {
-    let Shown::By(length, specifier) = shown else { return "i32" };
+pub(crate) fn promoted(shown: FormatUse) -> &'static str {
+    let FormatUse::By(length, specifier) = shown else { return "i32" };
     match (specifier.letter(), length) {
         ('d' | 'i', Length::None) => "i32",
         ('d' | 'i', Length::Hh) => "i8",

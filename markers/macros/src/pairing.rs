@@ -10,7 +10,7 @@ use crate::syntax::{Argument, Marker};
 
 /// An argument with its conversion.
 pub(crate) struct Pair<'a> {
-    pub(crate) shown: Shown,
+    pub(crate) shown: FormatUse,
     /// Whether the conversion has `{}`: the debug information names the values of the argument.
     pub(crate) is_named: bool,
     pub(crate) argument: &'a Argument,
@@ -19,13 +19,13 @@ pub(crate) struct Pair<'a> {
 impl Pair<'_> {
     /// Whether `%p` shows the address of a place: `&x`. Every other conversion shows the place.
     pub(crate) fn shows_address(&self) -> bool {
-        self.argument.is_address() && matches!(self.shown, Shown::By(_, specifier) if specifier.letter() == 'p')
+        self.argument.is_address() && matches!(self.shown, FormatUse::By(_, specifier) if specifier.letter() == 'p')
     }
 }
 
 /// How the format uses an argument.
 #[derive(Clone, Copy)]
-pub(crate) enum Shown {
+pub(crate) enum FormatUse {
     /// A conversion prints it.
     By(Length, Specifier),
     /// It is a width or a precision, written `*`.
@@ -63,8 +63,8 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
                     errors.push(marker.format.span(), format!("{}, at `{wrong}`", mistake.kind));
                 }
                 let is_named = conversion.words(format.as_bytes()).is_some_and(|words| words.is_empty());
-                wanted.extend((0..conversion.stars()).map(|_| (Shown::Star, false, text.clone())));
-                wanted.push((Shown::By(conversion.length, conversion.specifier), is_named, text));
+                wanted.extend((0..conversion.stars()).map(|_| (FormatUse::Star, false, text.clone())));
+                wanted.push((FormatUse::By(conversion.length, conversion.specifier), is_named, text));
             }
             Err(error) => {
                 let bytes = format.as_bytes().get(error.range.clone()).unwrap_or_default();
@@ -75,7 +75,7 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     errors.finish()?;
     let mut errors = Errors(None);
     for (shown, _, text) in wanted.iter().skip(marker.arguments.len()) {
-        let what = if matches!(shown, Shown::Star) { format!("the `*` of `{text}`") } else { format!("`{text}`") };
+        let what = if matches!(shown, FormatUse::Star) { format!("the `*` of `{text}`") } else { format!("`{text}`") };
         errors.push(
             marker.format.span(),
             format!(

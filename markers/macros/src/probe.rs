@@ -7,7 +7,7 @@ use simple_markers_record::site;
 
 use crate::check;
 use crate::operand::promoted;
-use crate::pairing::{Pair, Shown};
+use crate::pairing::{FormatUse, Pair};
 use crate::record::{self, SiteRecord};
 use crate::syntax::{Argument, Branch, Marker, ProbeInvocation};
 use crate::target::Target;
@@ -180,7 +180,7 @@ struct Words {
     /// One entry of the operands string for each argument.
     entries: Vec<String>,
     /// What each argument is.
-    kinds: Vec<Kind>,
+    kinds: Vec<ArgumentKind>,
 }
 
 impl Words {
@@ -189,8 +189,8 @@ impl Words {
         for (index, pair) in pairs.iter().enumerate() {
             let binding = binding(krate, index, pair);
             let first = words.operands.len();
-            let kind = Kind::of(pair);
-            if kind == Kind::Text {
+            let kind = ArgumentKind::of(pair);
+            if kind == ArgumentKind::Text {
                 words.entries.push(format!("8@{}+8@{}", register(target, first, 8), register(target, first + 1, 8)));
                 words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.0 });
                 words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.1 });
@@ -213,7 +213,7 @@ impl Words {
 
     /// What the recorder reads. There are no more words than a layout has.
     fn layout(&self) -> u32 {
-        let is_text: Vec<bool> = self.kinds.iter().map(|kind| *kind == Kind::Text).collect();
+        let is_text: Vec<bool> = self.kinds.iter().map(|kind| *kind == ArgumentKind::Text).collect();
         Layout::new(&is_text).map_or(0, |layout| layout.0)
     }
 
@@ -267,19 +267,19 @@ fn call(words: usize, probe: usize, record: usize) -> String {
 
 /// What an argument is for the recorder and in the operands string.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArgumentKind {
     Integer { size: u8, signed: bool },
     Float,
     Pointer,
     Text,
 }
 
-impl Kind {
+impl ArgumentKind {
     fn of(pair: &Pair<'_>) -> Self {
         match pair.shown {
-            Shown::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
-            Shown::By(_, specifier) if specifier.letter() == 'p' => return Self::Pointer,
-            Shown::By(..) | Shown::Star => {}
+            FormatUse::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
+            FormatUse::By(_, specifier) if specifier.letter() == 'p' => return Self::Pointer,
+            FormatUse::By(..) | FormatUse::Star => {}
         }
         match promoted(pair.shown) {
             "f64" => Self::Float,

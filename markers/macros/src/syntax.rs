@@ -132,27 +132,27 @@ impl Parse for Marker {
 }
 
 /// What differs between the two macros.
-struct Kind {
+struct MacroSyntax {
     /// The example for one that is empty.
     example: &'static str,
     argument: fn(ParseStream<'_>) -> syn::Result<Argument>,
     has_options: bool,
 }
 
-const MARK: Kind = Kind {
+const MARK: MacroSyntax = MacroSyntax {
     example: "a marker has a name and a format: `simple_mark!(subsystem:component, \"format %d\", x)`",
     argument,
     has_options: true,
 };
 
-const PROBE: Kind = Kind {
+const PROBE: MacroSyntax = MacroSyntax {
     example: "a probe has a name and a format: `simple_probe!(subsystem:component, \"format %d\", x)`",
     argument: probe_argument,
     has_options: false,
 };
 
 impl Marker {
-    fn parse_with(input: ParseStream<'_>, kind: &Kind) -> syn::Result<Self> {
+    fn parse_with(input: ParseStream<'_>, kind: &MacroSyntax) -> syn::Result<Self> {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), kind.example));
         }

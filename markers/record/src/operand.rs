@@ -11,19 +11,19 @@ pub enum Operand<'a> {
     /// Nothing is kept (`-`).
     None,
     /// The argument is at `place`.
-    Kept(Kept<'a>),
+    Kept(KeptValue<'a>),
     /// The argument is text in memory.
     Text {
         /// The address of its first byte.
-        pointer: Kept<'a>,
+        pointer: KeptValue<'a>,
         /// Its length in bytes; all ones if it ends at the first NUL.
-        length: Kept<'a>,
+        length: KeptValue<'a>,
     },
 }
 
 /// The location and type of a kept argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kept<'a> {
+pub struct KeptValue<'a> {
     /// Size in bytes: 1, 2, 4 or 8.
     pub size: u8,
     /// Whether it is a signed integer.
@@ -52,7 +52,7 @@ fn parse_entry(entry: &[u8]) -> Option<Operand<'_>> {
     }
 }
 
-fn kept(entry: &[u8]) -> Option<Kept<'_>> {
+fn kept(entry: &[u8]) -> Option<KeptValue<'_>> {
     let (signed, rest) = match entry.strip_prefix(b"-") {
         Some(rest) => (true, rest),
         None => (false, entry),
@@ -67,7 +67,7 @@ fn kept(entry: &[u8]) -> Option<Kept<'_>> {
         None => (false, rest),
     };
     let place = rest.strip_prefix(b"@").filter(|place| !place.is_empty())?;
-    Some(Kept { size, signed, float, place })
+    Some(KeptValue { size, signed, float, place })
 }
 
 #[cfg(test)]
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn text_has_an_address_and_a_length() {
-        let kept = |place| Kept { size: 8, signed: false, float: false, place };
+        let kept = |place| KeptValue { size: 8, signed: false, float: false, place };
         assert_eq!(
             parse(b"8@rax+8@rdx 4@table+8(%rip)").collect::<Vec<_>>(),
             vec![
                 Ok(Operand::Text { pointer: kept(b"rax"), length: kept(b"rdx") }),
-                Ok(Operand::Kept(Kept { size: 4, ..kept(b"table+8(%rip)") })),
+                Ok(Operand::Kept(KeptValue { size: 4, ..kept(b"table+8(%rip)") })),
             ]
         );
         for bad in ["8@+8@rdx", "8@rax+8@", "+8@rax"] {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn operands_are_read_as_sdt_has_them() {
-        let kept = |size, signed, float, place| Ok(Operand::Kept(Kept { size, signed, float, place }));
+        let kept = |size, signed, float, place| Ok(Operand::Kept(KeptValue { size, signed, float, place }));
         assert_eq!(
             parse(b"-4@eax - 8@%rdi 8f@xmm1 1@-4(%rbp) -8@$-5").collect::<Vec<_>>(),
             vec![

@@ -130,17 +130,17 @@ impl Length {
 
 /// What is wrong with a format, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct FormatError {
     /// The bytes of the format from the `%` to the wrong byte.
     pub range: Range<usize>,
     /// What is wrong.
-    pub kind: ErrorKind,
+    pub kind: FormatErrorKind,
 }
 
 /// What is wrong with a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum FormatErrorKind {
     /// The format ends inside a conversion.
     Incomplete,
     /// No conversion specifier has that byte.
@@ -155,26 +155,28 @@ pub enum ErrorKind {
     PercentNotAlone,
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            ErrorKind::Incomplete => f.write_str("the format ends inside a conversion: write `%%` for a percent sign"),
-            ErrorKind::Unknown(byte) => {
+            FormatErrorKind::Incomplete => {
+                f.write_str("the format ends inside a conversion: write `%%` for a percent sign")
+            }
+            FormatErrorKind::Unknown(byte) => {
                 write!(
                     f,
                     "unknown conversion `{}`: use one of d i u o x X b B c s p e E f F g G a A, or `%%` for a percent sign",
                     byte.escape_ascii()
                 )
             }
-            ErrorKind::WritesMemory => f.write_str("`%n` writes to memory, and a marker only reads: remove it"),
-            ErrorKind::Positional => f.write_str("arguments are taken in their order: `%1$d` is `%d`"),
-            ErrorKind::CountTooLarge => f.write_str("the width or precision does not fit 32 bits"),
-            ErrorKind::PercentNotAlone => f.write_str("a percent sign is `%%`, with nothing between"),
+            FormatErrorKind::WritesMemory => f.write_str("`%n` writes to memory, and a marker only reads: remove it"),
+            FormatErrorKind::Positional => f.write_str("arguments are taken in their order: `%1$d` is `%d`"),
+            FormatErrorKind::CountTooLarge => f.write_str("the width or precision does not fit 32 bits"),
+            FormatErrorKind::PercentNotAlone => f.write_str("a percent sign is `%%`, with nothing between"),
         }
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for FormatError {}
 
 /// The pieces of a format, in order. Reading continues after an error, behind the bytes that it
 /// names.
@@ -191,7 +193,7 @@ pub fn parse(format: &[u8]) -> Pieces<'_> {
 }
 
 impl Iterator for Pieces<'_> {
-    type Item = Result<Piece, Error>;
+    type Item = Result<Piece, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.offset;
@@ -201,7 +203,7 @@ impl Iterator for Pieces<'_> {
             return Some(Ok(Piece::Literal(start..self.offset)));
         }
         self.offset += 1;
-        Some(self.conversion(start).map_err(|kind| Error { range: start..self.offset, kind }))
+        Some(self.conversion(start).map_err(|kind| FormatError { range: start..self.offset, kind }))
     }
 }
 
@@ -216,28 +218,28 @@ impl Pieces<'_> {
         taken
     }
 
-    fn conversion(&mut self, start: usize) -> Result<Piece, ErrorKind> {
+    fn conversion(&mut self, start: usize) -> Result<Piece, FormatErrorKind> {
         let flags = self.flags();
         let width = self.count()?;
         if self.take(b'$') {
-            return Err(ErrorKind::Positional);
+            return Err(FormatErrorKind::Positional);
         }
         let precision = match self.take(b'.') {
             true => self.count()?.or(Some(Count::Digits(0))),
             false => None,
         };
         let length = self.length();
-        let letter = self.peek().ok_or(ErrorKind::Incomplete)?;
+        let letter = self.peek().ok_or(FormatErrorKind::Incomplete)?;
         self.offset += 1;
         if letter == b'%' {
             return match self.offset - start {
                 2 => Ok(Piece::Percent(start..self.offset)),
-                _ => Err(ErrorKind::PercentNotAlone),
+                _ => Err(FormatErrorKind::PercentNotAlone),
             };
         }
         let specifier = Specifier::new(letter).ok_or(match letter {
-            b'n' => ErrorKind::WritesMemory,
-            _ => ErrorKind::Unknown(letter),
+            b'n' => FormatErrorKind::WritesMemory,
+            _ => FormatErrorKind::Unknown(letter),
         })?;
         let words = self.words(specifier);
         let range = start..self.offset;
@@ -273,7 +275,7 @@ impl Pieces<'_> {
         flags
     }
 
-    fn count(&mut self) -> Result<Option<Count>, ErrorKind> {
+    fn count(&mut self) -> Result<Option<Count>, FormatErrorKind> {
         if self.take(b'*') {
             return Ok(Some(Count::Argument));
         }
@@ -282,7 +284,7 @@ impl Pieces<'_> {
             self.offset += 1;
             let value = u32::from(digit - b'0');
             let next = count.unwrap_or(0u32).checked_mul(10).and_then(|count| count.checked_add(value));
-            count = Some(next.ok_or(ErrorKind::CountTooLarge)?);
+            count = Some(next.ok_or(FormatErrorKind::CountTooLarge)?);
         }
         Ok(count.map(Count::Digits))
     }
@@ -324,7 +326,7 @@ mod tests {
             .collect()
     }
 
-    fn errors(format: &[u8]) -> Vec<(Range<usize>, ErrorKind)> {
+    fn errors(format: &[u8]) -> Vec<(Range<usize>, FormatErrorKind)> {
         parse(format).filter_map(Result::err).map(|error| (error.range, error.kind)).collect()
     }
 
@@ -388,13 +390,16 @@ mod tests {
 
     #[test]
     fn errors_name_the_bytes_and_reading_goes_on() {
-        assert_eq!(errors(b"a %d %y %n"), vec![(5..7, ErrorKind::Unknown(b'y')), (8..10, ErrorKind::WritesMemory)]);
-        assert_eq!(errors(b"50%"), vec![(2..3, ErrorKind::Incomplete)]);
-        assert_eq!(errors(b"%l"), vec![(0..2, ErrorKind::Incomplete)]);
-        assert_eq!(errors(b"%1$d"), vec![(0..3, ErrorKind::Positional)]);
-        assert_eq!(errors(b"%4294967296d"), vec![(0..11, ErrorKind::CountTooLarge)]);
+        assert_eq!(
+            errors(b"a %d %y %n"),
+            vec![(5..7, FormatErrorKind::Unknown(b'y')), (8..10, FormatErrorKind::WritesMemory)]
+        );
+        assert_eq!(errors(b"50%"), vec![(2..3, FormatErrorKind::Incomplete)]);
+        assert_eq!(errors(b"%l"), vec![(0..2, FormatErrorKind::Incomplete)]);
+        assert_eq!(errors(b"%1$d"), vec![(0..3, FormatErrorKind::Positional)]);
+        assert_eq!(errors(b"%4294967296d"), vec![(0..11, FormatErrorKind::CountTooLarge)]);
         assert_eq!(errors(b"%4294967295d"), vec![]);
-        assert_eq!(errors(b"%5%"), vec![(0..3, ErrorKind::PercentNotAlone)]);
-        assert_eq!(errors(b"%\xff"), vec![(0..2, ErrorKind::Unknown(0xff))]);
+        assert_eq!(errors(b"%5%"), vec![(0..3, FormatErrorKind::PercentNotAlone)]);
+        assert_eq!(errors(b"%\xff"), vec![(0..2, FormatErrorKind::Unknown(0xff))]);
     }
 }

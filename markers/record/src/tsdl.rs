@@ -7,9 +7,9 @@ use core::fmt::{self, Display, Write};
 
 /// A string literal. `Display` writes it with its quotes.
 #[derive(Clone, Copy, Debug)]
-pub struct Quoted<'a>(pub &'a str);
+pub struct StringLiteral<'a>(pub &'a str);
 
-impl Display for Quoted<'_> {
+impl Display for StringLiteral<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_char('"')?;
         for letter in self.0.chars() {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn literals_and_fields_are_those_of_the_language() {
-        assert_eq!(Quoted("a\"\\\u{7}\u{e4}").to_string(), r#""a\"\\?ä""#);
+        assert_eq!(StringLiteral("a\"\\\u{7}\u{e4}").to_string(), r#""a\"\\?ä""#);
         let mut out = String::new();
         number(&mut out, "depth", "uint8_t", None::<&str>).unwrap();
         number(&mut out, "state", "int32_t", Some("\"IDLE\" = 0")).unwrap();

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use simple_markers_record::buffer::{HANDLED, NO_ID};
 
-use crate::hit::Passed;
+use crate::hit::RawHit;
 use crate::probe::{Handler, Probe};
 use crate::sys::{self, Errno};
 use crate::thread::Local;
@@ -16,7 +16,7 @@ use crate::thread::Local;
 /// # Safety
 ///
 /// `hit` is what an armed probe passes, and `local` is that of the calling thread.
-pub(crate) unsafe extern "C" fn handle(hit: *mut Passed, local: *const Local) {
+pub(crate) unsafe extern "C" fn handle(hit: *mut RawHit, local: *const Local) {
     // SAFETY: as the caller says.
     let (hit, local) = unsafe { (&mut *hit, &*local) };
     let index = hit.layout & !HANDLED;

@@ -17,7 +17,7 @@ use crate::values::measure;
 
 /// What an armed probe passes.
 #[repr(C)]
-pub(crate) struct Passed {
+pub(crate) struct RawHit {
     semaphore: u16,
     pub(crate) id: u16,
     pub(crate) layout: u32,
@@ -29,8 +29,8 @@ pub(crate) struct Passed {
 /// # Safety
 ///
 /// `hit` has as many words as its layout says, and `local` is that of the calling thread.
-pub(crate) unsafe extern "C" fn slow(hit: *const Passed, local: *const Local) {
-    let _blocked = sys::Blocked::new();
+pub(crate) unsafe extern "C" fn slow(hit: *const RawHit, local: *const Local) {
+    let _blocked = sys::SignalGuard::new();
     // SAFETY: as the caller says.
     let local = unsafe { &*local };
     let (slot, process) = match slot(local) {
@@ -135,7 +135,7 @@ impl Work<'_> {
 
 /// A record that was measured.
 struct Record {
-    hit: *const Passed,
+    hit: *const RawHit,
     /// For each text how many bytes are copied, and its length.
     texts: [(u32, u32); 6],
     /// Bytes of the record.
@@ -146,7 +146,7 @@ impl Record {
     /// # Safety
     ///
     /// The hit has as many words as its layout says, and its texts can be read.
-    unsafe fn new(hit: *const Passed) -> Self {
+    unsafe fn new(hit: *const RawHit) -> Self {
         let mut record = Self { hit, texts: [(0, 0); 6], size: event::HEADER as u64 };
         let mut text = 0;
         // SAFETY: as the caller says.

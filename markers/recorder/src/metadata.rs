@@ -7,7 +7,7 @@ use core::fmt::{self, Write};
 use simple_markers_record::args;
 use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
 use simple_markers_record::identifier::Identifier;
-use simple_markers_record::tsdl::{self, Quoted};
+use simple_markers_record::tsdl::{self, StringLiteral};
 
 use crate::clock::Moment;
 use crate::probe::{Probe, probes};
@@ -107,10 +107,10 @@ env {{
     )?;
     for probe in probes() {
         let number = probe.number();
-        writeln!(out, "\tformat_{number} = {};", Quoted(probe.format()))?;
-        writeln!(out, "\targuments_{number} = {};", Quoted(probe.arguments()))?;
-        writeln!(out, "\ttypes_{number} = {};", Quoted(probe.types()))?;
-        writeln!(out, "\tfile_{number} = {};\n\tline_{number} = {};", Quoted(probe.file()), probe.line())?;
+        writeln!(out, "\tformat_{number} = {};", StringLiteral(probe.format()))?;
+        writeln!(out, "\targuments_{number} = {};", StringLiteral(probe.arguments()))?;
+        writeln!(out, "\ttypes_{number} = {};", StringLiteral(probe.types()))?;
+        writeln!(out, "\tfile_{number} = {};\n\tline_{number} = {};", StringLiteral(probe.file()), probe.line())?;
     }
     write!(
         out,
@@ -131,7 +131,7 @@ clock {{
 }
 
 fn event(probe: &Probe, out: &mut impl Write) -> fmt::Result {
-    let (name, number) = (Quoted(probe.name()), probe.number());
+    let (name, number) = (StringLiteral(probe.name()), probe.number());
     write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n")?;
     let mut arguments = args::split(probe.arguments().as_bytes());
     let mut types = probe.types().split(' ');

@@ -81,7 +81,7 @@ pub(crate) extern "C" fn finish() {
     }
     arming::finish_metadata();
     let Some(process) = Process::existing() else { return };
-    let _blocked = sys::Blocked::new();
+    let _blocked = sys::SignalGuard::new();
     let tid = sys::gettid();
     for slot in process.slots() {
         let is_own = slot.owner.load(Ordering::Acquire) == tid;

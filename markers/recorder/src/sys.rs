@@ -17,4 +17,4 @@ pub(crate) use mapping::{NOWHERE, memory, on_own_stack, private_memory, unmap};
 pub(crate) use process::{
     getpid, has_thread, is_privileged, program_headers, shares_memory_with_parent, start_time, variable,
 };
-pub(crate) use thread::{Blocked, cpu, errno, gettid, register_rseq, set_errno};
+pub(crate) use thread::{SignalGuard, cpu, errno, gettid, register_rseq, set_errno};

@@ -150,7 +150,7 @@ pub enum Mismatch {
     note = "it takes a tuple of `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`, or `Values`",
     note = "a tuple of one is written `(u64,)`; a text is `&[u8]`, because it may not be UTF-8"
 )]
-pub trait Arguments: sealed::Arguments {
+pub trait Arguments: sealed::Sealed {
     /// The arguments of a hit that lives for `'a`.
     type Of<'a>;
 
@@ -173,7 +173,7 @@ pub trait Arguments: sealed::Arguments {
     note = "it takes `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`",
     note = "a text is `&[u8]`, because it may not be UTF-8: use `core::str::from_utf8` or `String::from_utf8_lossy`"
 )]
-pub trait Argument: sealed::Argument {
+pub trait Argument: sealed::Sealed {
     /// The argument of a hit that lives for `'a`.
     type Of<'a>;
 
@@ -195,8 +195,7 @@ pub trait Argument: sealed::Argument {
 }
 
 mod sealed {
-    pub trait Argument {}
-    pub trait Arguments {}
+    pub trait Sealed {}
 }
 
 /// A type of a descriptor, as a type of Rust.
@@ -215,7 +214,7 @@ fn name(kind: &str) -> &'static str {
 
 macro_rules! scalars {
     ($($type:ty: [$($kind:literal),*] = $word:ident => $value:expr;)*) => {$(
-        impl sealed::Argument for $type {}
+        impl sealed::Sealed for $type {}
         impl Argument for $type {
             type Of<'a> = $type;
             const NAME: &'static str = stringify!($type);
@@ -242,7 +241,7 @@ scalars! {
     *const (): ["8p"] = word => word as *const ();
 }
 
-impl sealed::Argument for &[u8] {}
+impl sealed::Sealed for &[u8] {}
 impl Argument for &[u8] {
     type Of<'a> = &'a [u8];
     const NAME: &'static str = "&[u8]";
@@ -254,7 +253,7 @@ impl Argument for &[u8] {
     }
 }
 
-impl sealed::Arguments for Values<'_> {}
+impl sealed::Sealed for Values<'_> {}
 impl Arguments for Values<'_> {
     type Of<'a> = Values<'a>;
 
@@ -268,9 +267,9 @@ impl Arguments for Values<'_> {
 }
 
 /// What a handler takes: name and types.
-type Asked = (&'static str, &'static [&'static str]);
+type Parameter = (&'static str, &'static [&'static str]);
 
-fn check(probe: &Probe, asked: &[Asked]) -> Result<(), Mismatch> {
+fn check(probe: &Probe, asked: &[Parameter]) -> Result<(), Mismatch> {
     let arguments = probe.layout().arguments() as usize;
     if arguments != asked.len() {
         return Err(Mismatch::Count { arguments, asked: asked.len() });
@@ -284,7 +283,7 @@ fn check(probe: &Probe, asked: &[Asked]) -> Result<(), Mismatch> {
 
 macro_rules! tuples {
     ($($argument:ident)*) => {
-        impl<$($argument: Argument),*> sealed::Arguments for ($($argument,)*) {}
+        impl<$($argument: Argument),*> sealed::Sealed for ($($argument,)*) {}
         impl<$($argument: Argument),*> Arguments for ($($argument,)*) {
             type Of<'a> = ($($argument::Of<'a>,)*);
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simple_markers_record::operand::{Kept, Operand, parse};
+use simple_markers_record::operand::{KeptValue, Operand, parse};
 
 use super::{Argument, DeclaredArgument, Encoding, Verdict};
 use crate::arch::OperandSyntax;
@@ -34,10 +34,10 @@ pub(super) fn arguments(
     declared.iter().map(argument).collect()
 }
 
-fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argument {
+fn resolve(argument: Argument, kept: &KeptValue<'_>, processor: Processor) -> Argument {
     let encoding = match kept {
-        Kept { float: true, .. } => Encoding::Float,
-        Kept { signed: true, .. } => Encoding::Signed,
+        KeptValue { float: true, .. } => Encoding::Float,
+        KeptValue { signed: true, .. } => Encoding::Signed,
         _ => Encoding::Unsigned,
     };
     let place = text::from_bytes(kept.place);
@@ -64,9 +64,9 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
 }
 
 /// Text at a pointer, of a length in bytes or, if that is all ones, up to the first NUL.
-fn text(argument: Argument, pointer: &Kept<'_>, length: &Kept<'_>, processor: Processor) -> Argument {
+fn text(argument: Argument, pointer: &KeptValue<'_>, length: &KeptValue<'_>, processor: Processor) -> Argument {
     let places = [pointer, length].map(|kept| text::from_bytes(kept.place));
-    let parsed = |place: &str, kept: &Kept<'_>| operand::location(place, kept.size, processor);
+    let parsed = |place: &str, kept: &KeptValue<'_>| operand::location(place, kept.size, processor);
     let [start, end] = &places;
     let unused = 64u32.saturating_sub(u32::from(length.size) * 8).min(63);
     let has_nul = operand::immediate(end).is_some_and(|value| value as u64 >> unused == u64::MAX >> unused);

@@ -2,7 +2,7 @@
 
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::{Counted, Counts, KeyValue, Question, Tally, TimesOf, Unmatched};
+use simple_markers_tracer::aggregate::{Counts, KeyValue, Question, RawCounts, Tally, TimesOf, UnmatchedHits};
 use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
 use simple_markers_tracer::plan::Source;
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer to the question that the plan was narrowed for.
-    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, kept: ValueLimits) -> Self {
+    pub(crate) fn new(plan: &Plan, question: &Question, counted: &RawCounts, kept: ValueLimits) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
         Self { counts, question: question.clone(), kept, keys, floor: None }
@@ -106,7 +106,7 @@ impl Answer {
         let no_space = format!("not counted: {most} values are kept (--max-values)");
         say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
         if let Question::Time { from, to, .. } = &self.question {
-            let Unmatched { ends, repeated, open, nested } = self.counts.unmatched;
+            let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;
             let (from, to) = (shown(from), shown(to));
             say(ends, &format!("{to} came without a {from}"), &format!("{to} came without a {from}"));
             let followed = format!("{from} was followed by so many {from} without {to} that it was forgotten");

@@ -1,7 +1,7 @@
 //! Counts as JSON, a line for each marker.
 
 use serde_json::{Value as Json, json};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, Unmatched};
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, UnmatchedHits};
 use simple_markers_tracer::histogram::{Durations, coarse_range};
 use simple_markers_tracer::text::json_integer;
 
@@ -35,7 +35,7 @@ impl Answer {
         let mut lines: Vec<Json> = self.counts.markers.iter().map(row).collect();
         if let Some((interval, durations)) = self.intervals() {
             let is_some = durations.count() > 0;
-            let Unmatched { ends, repeated, open, nested } = self.counts.unmatched;
+            let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;
             let by = self.times().map(|(times, _)| times.iter().map(times_json).collect::<Vec<_>>());
             let other = self.times().map(|(_, others)| others.iter().map(|it| it.durations.count()).sum::<u64>());
             let time = json!({

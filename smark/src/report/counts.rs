@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::aggregate::{Question, Replay};
-use simple_markers_tracer::ctf::Chosen;
+use simple_markers_tracer::ctf::SiteSelection;
 
 use crate::console::Console;
 use crate::count::{Answer, ValueLimits};
@@ -15,7 +15,7 @@ use crate::sinks::Sink;
 
 /// Counts the wanted hits, and prints the counts.
 pub(super) struct Counts<'a> {
-    chosen: &'a Chosen,
+    chosen: &'a SiteSelection,
     question: &'a Question,
     kept: ValueLimits,
     json: bool,
@@ -24,7 +24,7 @@ pub(super) struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    pub(super) fn new(chosen: &'a Chosen, question: &'a Question, kept: ValueLimits, json: bool) -> Self {
+    pub(super) fn new(chosen: &'a SiteSelection, question: &'a Question, kept: ValueLimits, json: bool) -> Self {
         let replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
         Self { chosen, question, kept, json, replay, hits: 0 }
     }

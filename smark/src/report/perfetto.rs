@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::ctf::Chosen;
+use simple_markers_tracer::ctf::SiteSelection;
 use simple_markers_tracer::perfetto::{Pair, Timeline};
 use tempfile::NamedTempFile;
 
@@ -32,7 +32,7 @@ pub(super) struct Target {
 
 /// Writes the hits for Perfetto.
 pub(super) struct Perfetto<'a> {
-    chosen: &'a Chosen,
+    chosen: &'a SiteSelection,
     timeline: Timeline<'a>,
     /// The most open slices of a pair.
     most: u32,
@@ -48,7 +48,7 @@ pub(super) struct Perfetto<'a> {
 impl<'a> Perfetto<'a> {
     pub(super) fn new(
         recording: &'a Recording,
-        chosen: &'a Chosen,
+        chosen: &'a SiteSelection,
         pairs: Vec<Pair>,
         most: u32,
         target: Target,

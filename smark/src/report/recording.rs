@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
-use simple_markers_tracer::ctf::{self, Chosen, Description, Events};
+use simple_markers_tracer::ctf::{self, Description, Events, SiteSelection};
 use simple_markers_tracer::plan::{DoubtfulValues, Plan};
-use simple_markers_tracer::recorder::recording::{self, Converted, Metadata};
+use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
 
 use crate::console::{Console, Status};
 use crate::end::Totals;
@@ -78,7 +78,7 @@ impl Recording {
         });
         let maps = maps.collect::<anyhow::Result<Vec<files::Bytes>>>()?;
         let bytes: Vec<&[u8]> = maps.iter().map(|map| &**map).collect();
-        let Converted { description, stream, damages } = recording::convert(&metadata, &bytes);
+        let ConvertedRecording { description, stream, damages } = recording::convert(&metadata, &bytes);
         let status = if damages.is_empty() { Status::Done } else { Status::Unreadable };
         for (number, damage) in damages {
             let path = files.get(number).map(|path| path.display().to_string()).unwrap_or_default();
@@ -190,10 +190,10 @@ impl<'a> RecordedMarkers<'a> {
     }
 
     /// Their sites where the filter and the question apply. Says which are left out.
-    pub(super) fn choose(&self, console: &Console, asked: &HitQuery<'_>) -> anyhow::Result<Chosen> {
+    pub(super) fn choose(&self, console: &Console, asked: &HitQuery<'_>) -> anyhow::Result<SiteSelection> {
         let markers = &self.plan.markers;
         let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
-        let (chosen, refused) = Chosen::new(self.plan, &keep, asked.filter, asked.question, self.doubtful);
+        let (chosen, refused) = SiteSelection::new(self.plan, &keep, asked.filter, asked.question, self.doubtful);
         asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
         Ok(chosen)
     }

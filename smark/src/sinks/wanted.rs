@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::ctf::Chosen;
+use simple_markers_tracer::ctf::SiteSelection;
 
 use super::sink::Sink;
 use crate::console::Console;
@@ -13,7 +13,7 @@ use crate::pager::Pager;
 
 /// Hands on the wanted hits.
 pub(crate) struct HitFilter<'a> {
-    chosen: &'a Chosen,
+    chosen: &'a SiteSelection,
     sink: Box<dyn Sink + 'a>,
     /// Gets what the sink writes, so it ends behind it.
     pager: Option<Pager>,
@@ -22,7 +22,7 @@ pub(crate) struct HitFilter<'a> {
 }
 
 impl<'a> HitFilter<'a> {
-    pub(crate) fn new(chosen: &'a Chosen, sink: Box<dyn Sink + 'a>, pager: Option<Pager>) -> Self {
+    pub(crate) fn new(chosen: &'a SiteSelection, sink: Box<dyn Sink + 'a>, pager: Option<Pager>) -> Self {
         Self { chosen, sink, pager, unfiltered: 0 }
     }
 }

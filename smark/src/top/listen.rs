@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::net::sockopt;
-use simple_markers_top::{Received, Receiver, Refusal, SIZE};
+use simple_markers_top::{ReceivedInterval, Receiver, Refusal, SIZE};
 use simple_markers_tracer::sys::{now, signals};
 
 use super::address::Address;
@@ -56,7 +56,7 @@ impl Listener {
         &mut self,
         deadline: u64,
         console: &Console,
-        take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
+        take: &mut impl FnMut(&Receiver, ReceivedInterval) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         self.receive(deadline, false, console, take)
     }
@@ -65,7 +65,7 @@ impl Listener {
     pub(crate) fn rest(
         &mut self,
         console: &Console,
-        take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
+        take: &mut impl FnMut(&Receiver, ReceivedInterval) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         self.receive(now().saturating_add(LAST), true, console, take)
     }
@@ -76,7 +76,7 @@ impl Listener {
         mut deadline: u64,
         is_rest: bool,
         console: &Console,
-        take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
+        take: &mut impl FnMut(&Receiver, ReceivedInterval) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         // One more byte than a datagram may have tells those that are longer.
         let mut buffer = [0; SIZE + 1];

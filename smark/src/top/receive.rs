@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use simple_markers_top::{Key, Received, Receiver, Sender, Tally};
+use simple_markers_top::{Key, ReceivedInterval, Receiver, Sender, Tally};
 use simple_markers_tracer::sys::{now, signals};
 
 use super::listen::Listener;
@@ -73,14 +73,14 @@ struct Shown {
     /// How many intervals may still come.
     left: Option<u64>,
     /// The last interval of each sender that is not printed yet.
-    latest: BTreeMap<Key, Received>,
+    latest: BTreeMap<Key, ReceivedInterval>,
     /// How many datagrams of each sender were lost when it was last said.
     lost: BTreeMap<Key, u64>,
 }
 
 impl Shown {
     /// Takes an interval. Returns whether more may come.
-    fn take(&mut self, receiver: &Receiver, received: Received) -> anyhow::Result<bool> {
+    fn take(&mut self, receiver: &Receiver, received: ReceivedInterval) -> anyhow::Result<bool> {
         if self.left == Some(0) {
             return Ok(false);
         }
@@ -146,7 +146,7 @@ impl Shown {
 }
 
 /// The line of JSON for an interval.
-fn line(received: &Received, tally: Tally) -> Json {
+fn line(received: &ReceivedInterval, tally: Tally) -> Json {
     let mut line = received.table.json();
     line["sender"] = sender(received.sender, &received.host);
     line["number"] = received.number.into();

@@ -1,6 +1,6 @@
 //! The processes of several machines in one table.
 
-use simple_markers_top::{Process, Received, Table};
+use simple_markers_top::{Process, ReceivedInterval, Table};
 
 use super::receive::ReceiveOptions;
 use super::text;
@@ -10,11 +10,14 @@ use crate::units::clock;
 const WIDTH: usize = 24;
 
 /// A table of what several machines sent, each row with the name of the machine in front.
-pub(super) fn text<'a>(received: impl Iterator<Item = &'a Received> + Clone, options: ReceiveOptions) -> String {
+pub(super) fn text<'a>(
+    received: impl Iterator<Item = &'a ReceivedInterval> + Clone,
+    options: ReceiveOptions,
+) -> String {
     let hosts = received.clone().map(|it| it.host.chars().count());
     let width = hosts.max().unwrap_or(0).clamp("HOST".len(), WIDTH);
     let has_hits = received.clone().any(|it| text::has_hits(&it.table));
-    let mut rows: Vec<(&Received, &Process)> =
+    let mut rows: Vec<(&ReceivedInterval, &Process)> =
         received.clone().flat_map(|it| it.table.processes.iter().map(move |process| (it, process))).collect();
     rows.sort_by_cached_key(|(it, process)| (options.sort.key(&process.usage, &process.name, process.pid), it.sender));
     rows.truncate(options.most.unwrap_or(usize::MAX));
@@ -39,7 +42,7 @@ pub(super) fn text<'a>(received: impl Iterator<Item = &'a Received> + Clone, opt
 }
 
 /// The name of a machine in its column.
-fn host(it: &Received, width: usize) -> String {
+fn host(it: &ReceivedInterval, width: usize) -> String {
     let name: String = it.host.chars().take(width).collect();
     format!("{name:<width$}")
 }

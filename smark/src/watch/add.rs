@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
-use simple_markers_tracer::planning::Settings;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::Child;
 use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::MappedFile;
@@ -129,7 +129,7 @@ impl Watching {
         let without_sites = forget_stripped(&mut selected.resolution.images);
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
-        let settings = Settings {
+        let settings = PlanSettings {
             export: self.watch.sites.clone(),
             text: TEXT,
             thread_pointer: self.kernel.thread_pointer,
@@ -218,7 +218,7 @@ pub(crate) fn add(
     image: &ResolvedImage,
     file: Option<&MappedFile>,
     keep: &dyn Fn(&Marker) -> bool,
-    settings: &Settings,
+    settings: &PlanSettings,
 ) -> Result<(), ExportError> {
     let opened = file.and_then(MappedFile::opened_as);
     let bytes = files::map_regular(opened.as_deref().unwrap_or(Path::new(&image.path)));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use simple_markers_tracer::sys::{self, Ended, Session, Wakes, signals};
+use simple_markers_tracer::sys::{self, ExitStatus, Session, Wakes, signals};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::watching::LOOK;
@@ -154,8 +154,8 @@ impl Watching {
     /// `None` without a program, or while it runs.
     fn exit(&mut self) -> Option<i32> {
         match self.child.as_mut()?.ended()? {
-            Ended::Exited(status) => Some(status.into()),
-            Ended::Killed(signal) => Some(128 + signal),
+            ExitStatus::Exited(status) => Some(status.into()),
+            ExitStatus::Killed(signal) => Some(128 + signal),
         }
     }
 }

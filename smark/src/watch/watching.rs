@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
-use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, Traced, signals};
+use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, TreeEvent, signals};
 
 use super::errors::explained;
 use super::matching::Matching;
@@ -79,7 +79,7 @@ impl Watching {
         let traced = self.child.as_mut().map(Child::traced).unwrap_or_default();
         for traced in traced {
             match traced {
-                Traced::Waits { pid, files, is_exec } => {
+                TreeEvent::Waits { pid, files, is_exec } => {
                     self.watch_files(console, files)?;
                     if let (true, Some(session)) = (is_exec, &mut self.session) {
                         if session.has_recorded() {
@@ -91,7 +91,7 @@ impl Watching {
                         child.go_on(pid);
                     }
                 }
-                Traced::LetGo { pid, program, files, released } => {
+                TreeEvent::LetGo { pid, program, files, released } => {
                     self.follow(console, Some(pid))?;
                     // Their probes are set before it executes them.
                     self.watch_files(console, files)?;

@@ -188,7 +188,7 @@ fn measure() -> Result<(), String> {
     let arguments = Arguments::parse(&KNOWN)?;
     let (folder, smark) = (arguments.folder()?, arguments.smark());
     let offer = Offer { arguments: &arguments, folder, smark };
-    let wanted = arguments.list("programs", "bzip2,zstd,quickjs,sqlite,hexyl,jaq,pulldown-cmark");
+    let wanted = arguments.list("programs", "bzip2,zstd,quickjs,sqlite,hexyl,jaq,pulldown-cmark,xsv");
     for name in wanted {
         let program = programs().find(|program| program.name() == name).ok_or_else(|| format!("{name}?"))?;
         match arguments.given("rebuild") {

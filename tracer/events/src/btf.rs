@@ -32,7 +32,7 @@ pub enum BtfError {
 
 /// A kind of type that has a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BtfKind {
     /// A `typedef`. The arguments of a tracepoint are described by one.
     Typedef = TYPEDEF as isize,
     /// A function.
@@ -169,7 +169,7 @@ impl<'a> Btf<'a> {
 
     /// The number of a type; `None` if there is no such type.
     #[must_use]
-    pub fn number(&self, kind: Kind, name: &str) -> Option<u32> {
+    pub fn number(&self, kind: BtfKind, name: &str) -> Option<u32> {
         let is_it = |at: &usize| self.kind(*at) == Some(kind as u32) && self.name(*at) == Some(name.as_bytes());
         u32::try_from(self.offsets.iter().skip(1).position(is_it)? + 1).ok()
     }
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(btf.member("task", &["flag"]), None);
         assert_eq!(btf.member("task", &["pid", "base"]), None);
         assert_eq!(btf.member("tusk", &["pid"]), None);
-        assert_eq!(btf.number(Kind::Function, "start"), Some(6));
-        assert_eq!(btf.number(Kind::Typedef, "start"), None);
+        assert_eq!(btf.number(BtfKind::Function, "start"), Some(6));
+        assert_eq!(btf.number(BtfKind::Typedef, "start"), None);
         for end in 0..bytes.len() {
             if let Ok(btf) = Btf::new(&bytes[..end]) {
                 assert_eq!(btf.member("task", &["in", "nothing"]), None);

@@ -17,7 +17,7 @@ mod print;
 mod symbols;
 
 pub use format::{Field, Format, FormatError, fields};
-pub use names::{KernelNames, Names, NoNames, Read, Source, TypeSize};
-pub use pages::{Event, Events, Missed, Page, PageError, PageFormat};
+pub use names::{KernelNames, Names, NoNames, Source, SourceReader, TypeSize};
+pub use pages::{Event, Events, MissedEvents, Page, PageError, PageFormat};
 pub use print::{Choices, HZ, Integer, Needs, PrintError, Printer};
 pub use symbols::Symbol;

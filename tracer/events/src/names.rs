@@ -75,11 +75,11 @@ pub enum Source {
 }
 
 /// Reads a source; `None` if it cannot be read.
-pub type Read = Box<dyn Fn(Source) -> Option<Vec<u8>> + Send + Sync>;
+pub type SourceReader = Box<dyn Fn(Source) -> Option<Vec<u8>> + Send + Sync>;
 
 /// The names of a kernel. A source is read when it is first needed.
 pub struct KernelNames {
-    read: Read,
+    read: SourceReader,
     types: OnceLock<Types>,
     symbols: OnceLock<Symbols>,
     texts: OnceLock<HashMap<u64, String>>,
@@ -122,7 +122,7 @@ impl std::fmt::Debug for KernelNames {
 impl KernelNames {
     /// The names of the kernel whose sources `read` reads.
     #[must_use]
-    pub fn new(read: Read) -> Self {
+    pub fn new(read: SourceReader) -> Self {
         let (types, symbols, texts, variables) = Default::default();
         Self { read, types, symbols, texts, variables }
     }

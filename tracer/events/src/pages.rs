@@ -71,12 +71,12 @@ impl PageFormat {
 pub struct Page<'a> {
     time: u64,
     data: &'a [u8],
-    missed: Missed,
+    missed: MissedEvents,
 }
 
 /// Whether events before a page were overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
+pub enum MissedEvents {
     /// None were.
     None,
     /// So many were.
@@ -129,16 +129,16 @@ impl<'a> Page<'a> {
         let fits = usize::try_from(size).ok().and_then(|size| after.split_at_checked(size));
         let (data, rest) = fits.ok_or(PageError::Data { size, space: after.len() })?;
         let missed = match (commit & MISSED != 0, commit & MISSED_STORED != 0) {
-            (false, _) => Missed::None,
-            (true, true) => number(rest, 0, format.word).map_or(Missed::Unknown, Missed::Count),
-            (true, false) => Missed::Unknown,
+            (false, _) => MissedEvents::None,
+            (true, true) => number(rest, 0, format.word).map_or(MissedEvents::Unknown, MissedEvents::Count),
+            (true, false) => MissedEvents::Unknown,
         };
         Ok(Self { time, data, missed })
     }
 
     /// Whether events before the page were overwritten.
     #[must_use]
-    pub fn missed(&self) -> Missed {
+    pub fn missed(&self) -> MissedEvents {
         self.missed
     }
 
@@ -327,11 +327,11 @@ mod tests {
     fn missed_events_are_told() {
         let missed = |bytes: &[u8]| Page::new(bytes, &PageFormat::default()).expect("a page").missed();
         let mut bytes = page(1, MISSED | MISSED_STORED, b"");
-        assert_eq!(missed(&bytes), Missed::Unknown);
+        assert_eq!(missed(&bytes), MissedEvents::Unknown);
         bytes.extend(77u64.to_le_bytes());
-        assert_eq!(missed(&bytes), Missed::Count(77));
-        assert_eq!(missed(&page(1, MISSED, b"")), Missed::Unknown);
-        assert_eq!(missed(&page(1, 0, b"")), Missed::None);
+        assert_eq!(missed(&bytes), MissedEvents::Count(77));
+        assert_eq!(missed(&page(1, MISSED, b"")), MissedEvents::Unknown);
+        assert_eq!(missed(&page(1, 0, b"")), MissedEvents::None);
     }
 
     #[test]

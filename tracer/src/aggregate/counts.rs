@@ -14,7 +14,7 @@ use crate::plan::{Aggregate, Plan, PlannedSite, Readable};
 
 /// What was counted at the sites of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct RawCounts {
     /// The tallies of each site.
     pub tallies: Vec<Tallies>,
     /// The keys of values or buckets, and how often each was seen.
@@ -57,7 +57,7 @@ pub struct TimesOf {
 
 /// The hits that are in no interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unmatched {
+pub struct UnmatchedHits {
     /// The ends without a start.
     pub ends: u64,
     /// The starts that were forgotten, because too many waited for an end.
@@ -68,7 +68,7 @@ pub struct Unmatched {
     pub nested: u64,
 }
 
-impl Unmatched {
+impl UnmatchedHits {
     /// Whether so many of the hits are in no interval that the intervals may be of hits that do not belong
     /// together: more than one in a hundred of the starts or of the ends. Or, if starts come while others
     /// wait for their ends, any: in a function that calls itself, all of them get their ends.
@@ -93,10 +93,10 @@ pub struct Counts {
     /// The sum of all tallies.
     pub sum: Tallies,
     /// The hits that are in no interval.
-    pub unmatched: Unmatched,
+    pub unmatched: UnmatchedHits,
 }
 
-impl Counted {
+impl RawCounts {
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -123,8 +123,8 @@ impl Counted {
 impl Counts {
     /// The answer to the question that the plan was narrowed for.
     #[must_use]
-    pub fn new(plan: &Plan, question: &Question, counted: &Counted) -> Self {
-        let (mut markers, mut sum, mut unmatched) = (Vec::new(), Tallies::default(), Unmatched::default());
+    pub fn new(plan: &Plan, question: &Question, counted: &RawCounts) -> Self {
+        let (mut markers, mut sum, mut unmatched) = (Vec::new(), Tallies::default(), UnmatchedHits::default());
         let groups: Vec<usize> = plan.sites.iter().map(|site| plan.group(site.marker)).collect();
         for (group, marker) in plan.markers.iter().enumerate() {
             let sites = || groups.iter().enumerate().filter(|(_, of)| **of == group).map(|(site, _)| site);
@@ -173,7 +173,7 @@ impl Counts {
 }
 
 /// The times of each value. `None` if they were not asked for.
-fn times(plan: &Plan, question: &Question, counted: &Counted) -> Option<Vec<TimesOf>> {
+fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<TimesOf>> {
     let by = plan.sites.iter().find_map(|site| match &site.aggregate {
         Aggregate::End(interval) => interval.by.argument(),
         _ => None,
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn more_than_one_lone_hit_in_a_hundred_is_suspicious() {
-        let lone = |ends, repeated, open, nested| Unmatched { ends, repeated, open, nested };
+        let lone = |ends, repeated, open, nested| UnmatchedHits { ends, repeated, open, nested };
         // 10 of 1,000 are one in a hundred, and 11 of 1,001 are more.
         assert!(!lone(10, 0, 0, 0).is_suspicious(990));
         assert!(lone(11, 0, 0, 0).is_suspicious(990));

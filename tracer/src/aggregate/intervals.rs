@@ -19,7 +19,7 @@ pub struct Intervals<T> {
 
 /// What became of a start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Started<T> {
+pub enum StartOutcome<T> {
     /// It waits for its end.
     Open,
     /// It waits for its end, as others of its key do.
@@ -38,22 +38,22 @@ impl<T> Default for Intervals<T> {
 
 impl<T> Intervals<T> {
     /// Notes a start, unless `most` others have no end yet.
-    pub fn start(&mut self, key: IntervalKey, start: T, most: usize) -> Started<T> {
+    pub fn start(&mut self, key: IntervalKey, start: T, most: usize) -> StartOutcome<T> {
         let has_space = self.count < most;
         let open = match self.open.entry(key) {
             Entry::Occupied(open) => open.into_mut(),
             Entry::Vacant(open) if has_space => open.insert(Vec::new()),
-            Entry::Vacant(_) => return Started::Full(start),
+            Entry::Vacant(_) => return StartOutcome::Full(start),
         };
         let is_deep = open.len() >= DEEPEST as usize;
         match open.last_mut() {
-            Some(last) if is_deep => return Started::InPlaceOf(std::mem::replace(last, start)),
-            Some(_) if !has_space => return Started::Full(start),
+            Some(last) if is_deep => return StartOutcome::InPlaceOf(std::mem::replace(last, start)),
+            Some(_) if !has_space => return StartOutcome::Full(start),
             _ => {}
         }
         self.count += 1;
         open.push(start);
-        if open.len() > 1 { Started::Nested } else { Started::Open }
+        if open.len() > 1 { StartOutcome::Nested } else { StartOutcome::Open }
     }
 
     /// The start of an end; `None` if there is none.

@@ -11,12 +11,12 @@ mod question;
 mod replay;
 mod tally;
 
-pub use counts::{Counted, Counts, MarkerCounts, TimesOf, Unmatched};
-pub use intervals::{DEEPEST, Intervals, Started};
+pub use counts::{Counts, MarkerCounts, RawCounts, TimesOf, UnmatchedHits};
+pub use intervals::{DEEPEST, Intervals, StartOutcome};
 pub use key::{
     BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
     START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of,
 };
-pub use question::{Question, Refusal, Refused};
+pub use question::{Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
 pub use tally::{Tallies, Tally};

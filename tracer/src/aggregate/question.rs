@@ -47,7 +47,7 @@ impl Question {
 
 /// A site that is not watched because of the question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedSite {
     /// The name of the marker.
     pub marker: Arc<str>,
     /// The address of the site.
@@ -91,7 +91,7 @@ impl Plan {
 
     /// Says for the sites from the number `first` on what is counted there, and when. Removes those
     /// where it cannot be done, and returns them.
-    pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<Refused> {
+    pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<RefusedSite> {
         let mut refused = Vec::new();
         let by = self.by(question);
         let markers = &self.markers;
@@ -116,7 +116,7 @@ impl Plan {
                 }
                 Err(why) => Refusal::Argument(why),
             };
-            refused.push(Refused { marker: name, address: site.address.to_string(), why });
+            refused.push(RefusedSite { marker: name, address: site.address.to_string(), why });
         }
         refused
     }

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use super::key::{IntervalKey, Key, key_of, process_key};
-use super::{Counted, Intervals, Started, Tallies, Tally};
+use super::{Intervals, RawCounts, StartOutcome, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
 use crate::histogram::{Durations, FINE, coarse, fine};
@@ -153,10 +153,10 @@ impl Replay {
 
     fn start(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
         match self.starts.start(key, (time, by), self.most) {
-            Started::Open => None,
-            Started::Nested => Some(Tally::Nested),
-            Started::InPlaceOf(_) => Some(Tally::Unmatched),
-            Started::Full(_) => Some(Tally::Full),
+            StartOutcome::Open => None,
+            StartOutcome::Nested => Some(Tally::Nested),
+            StartOutcome::InPlaceOf(_) => Some(Tally::Unmatched),
+            StartOutcome::Full(_) => Some(Tally::Full),
         }
     }
 
@@ -181,10 +181,10 @@ impl Replay {
 
     /// What was counted.
     #[must_use]
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> RawCounts {
         let bucket = |(group, bucket): &(u32, u32)| [group.to_ne_bytes(), bucket.to_ne_bytes()].concat();
         let values = self.values.iter().map(|(key, count)| (key.to_vec(), *count));
-        Counted {
+        RawCounts {
             tallies: self.tallies.clone(),
             values: values.chain(self.buckets.iter().map(|(key, count)| (bucket(key), *count))).collect(),
             durations: self.durations.clone(),

@@ -1,6 +1,6 @@
 //! Assembles BPF instructions: labels, and the maps that a program refers to.
 
-use super::instruction::{Alu, Condition, Helper, Instruction, Map, Reg, Size};
+use super::instruction::{Alu, Helper, Instruction, JumpCondition, Map, Reg, Size};
 
 const LOAD_IMMEDIATE: u8 = 0x18;
 const LOAD: u8 = 0x61;
@@ -200,13 +200,13 @@ impl Assembler {
     }
 
     /// Jumps to a label if `left condition right`.
-    pub fn jump_if(&mut self, condition: Condition, left: Reg, right: Reg, to: Label) {
+    pub fn jump_if(&mut self, condition: JumpCondition, left: Reg, right: Reg, to: Label) {
         self.jumps.push((self.instructions.len(), to));
         self.push(0x05 | BY_REGISTER | condition.code(), left, right, 0, 0);
     }
 
     /// Jumps to a label if `left condition right`. The immediate is sign-extended.
-    pub fn jump_if_immediate(&mut self, condition: Condition, left: Reg, right: i32, to: Label) {
+    pub fn jump_if_immediate(&mut self, condition: JumpCondition, left: Reg, right: i32, to: Label) {
         self.jumps.push((self.instructions.len(), to));
         self.push(0x05 | condition.code(), left, Reg::R0, 0, right);
     }

@@ -3,8 +3,8 @@
 use super::assembler::{Code, Label};
 use super::expression::Target;
 use super::input::NUL_ENDS;
-use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
-use super::program::{KEY, Program, ProgramError, Section, Settings};
+use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::program::{KEY, Program, ProgramError, ProgramSettings, Section};
 use crate::aggregate::{
     CUT, DEEPEST, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE,
     Tally,
@@ -31,7 +31,7 @@ const TRIES: usize = 8;
 pub fn count(
     sections: &[Section<'_>],
     target: &Target,
-    settings: Settings,
+    settings: ProgramSettings,
     event: Option<&KernelEvent>,
 ) -> Result<Code, ProgramError> {
     let mut program = Program::new(target, settings, event.and_then(KernelEvent::other_thread));
@@ -203,9 +203,9 @@ impl Program<'_> {
                 let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
                 let (within, ends_with_nul) = (code.label(), code.label());
                 code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
-                code.jump_if_immediate(Jump::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R2);
-                code.jump_if_immediate(Jump::LessEqual, Reg::R2, most, within);
+                code.jump_if_immediate(JumpCondition::LessEqual, Reg::R2, most, within);
                 code.set(Reg::R2, CUT);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R2);
                 code.set(Reg::R2, most as u64);
@@ -213,17 +213,17 @@ impl Program<'_> {
                 code.copy(Reg::R1, Reg::Frame);
                 code.alu_immediate(Alu::Add, Reg::R1, text.into());
                 code.call(Helper::ProbeReadUser);
-                code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unread);
+                code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, unread);
                 code.jump(done);
                 code.place(ends_with_nul);
                 // The key has the length 0.
-                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, done);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, done);
                 self.read_text(text, KEY_TEXT as i32 + 2, None);
                 self.text_length(key, unread);
             }
             Input::Text { most: of_input, .. } => {
                 let is_text = code.label();
-                code.jump_if_immediate(Jump::NotEqual, Reg::R3, 0, is_text);
+                code.jump_if_immediate(JumpCondition::NotEqual, Reg::R3, 0, is_text);
                 code.set(Reg::R1, NULL);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R1);
                 code.jump(done);
@@ -246,10 +246,10 @@ impl Program<'_> {
     fn text_length(&mut self, key: i16, unread: Label) {
         let code = &mut self.code;
         let whole = code.label();
-        code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
+        code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, unread);
         // Without the NUL.
         code.alu_immediate(Alu::Sub, Reg::R0, 1);
-        code.jump_if_immediate(Jump::LessEqual, Reg::R0, KEY_TEXT as i32, whole);
+        code.jump_if_immediate(JumpCondition::LessEqual, Reg::R0, KEY_TEXT as i32, whole);
         code.set(Reg::R0, CUT);
         code.store_immediate(Size::Eight, Reg::Frame, key + 16 + KEY_TEXT as i16, 0);
         code.place(whole);
@@ -277,7 +277,7 @@ impl Program<'_> {
         let end = self.end;
         self.map_and_key(Map::Values, key);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, absent);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, absent);
         self.code.set(Reg::R1, 1);
         self.code.add_atomically(Reg::R0, 0, Reg::R1);
         self.code.jump(end);
@@ -291,8 +291,8 @@ impl Program<'_> {
         self.code.place(absent);
         self.code.store_immediate(Size::Eight, Reg::Frame, value, 1);
         self.update(Map::Values, key, value, NO_EXIST);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
-        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
         // Another CPU was faster.
         self.increment(key, full);
         self.code.place(full);
@@ -321,18 +321,18 @@ impl Program<'_> {
         self.code.call(Helper::KtimeGetNs);
         self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
         self.update(Map::Starts, key, start, NO_EXIST);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
-        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, full);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, full);
         self.code.set(Reg::R1, 1);
         self.code.fetch_and_add(Reg::R0, START_NESTED, Reg::R1);
         self.code.alu_immediate(Alu::Add, Reg::R1, 1);
-        self.code.jump_if_immediate(Jump::GreaterEqual, Reg::R1, DEEPEST as i32, is_deep);
+        self.code.jump_if_immediate(JumpCondition::GreaterEqual, Reg::R1, DEEPEST as i32, is_deep);
         self.code.store(Size::Eight, Reg::Frame, place, Reg::R1);
         self.update(Map::Starts, key, start, ANY);
-        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, full);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, full);
         self.add_one_to(Tally::Nested);
         self.code.jump(end);
         self.code.place(is_deep);
@@ -342,7 +342,7 @@ impl Program<'_> {
         self.code.store_immediate(Size::Eight, Reg::Frame, place, DEEPEST as i32 - 1);
         self.add_one_to(Tally::Unmatched);
         self.update(Map::Starts, key, start, ANY);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
         self.code.place(full);
         self.add_one_to(Tally::Full);
         Ok(())
@@ -356,15 +356,15 @@ impl Program<'_> {
         self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unmatched);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, unmatched);
         self.code.load(Size::Eight, Reg::R1, Reg::R0, START_NESTED);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, is_last);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, is_last);
         self.code.set(Reg::R1, -1i64 as u64);
         self.code.fetch_and_add(Reg::R0, START_NESTED, Reg::R1);
         self.code.store(Size::Eight, Reg::Frame, place, Reg::R1);
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unmatched);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, unmatched);
         self.code.place(is_last);
         self.code.load(Size::Eight, Reg::R7, Reg::R0, 0);
         if let (Some(value), true) = (value, is_at_start) {
@@ -375,9 +375,9 @@ impl Program<'_> {
         }
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapDeleteElem);
-        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unmatched);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, unmatched);
         // The start may have been noted after this program began: on another CPU, or here.
-        self.code.jump_if(Jump::GreaterEqual, Reg::R8, Reg::R7, in_order);
+        self.code.jump_if(JumpCondition::GreaterEqual, Reg::R8, Reg::R7, in_order);
         self.code.copy(Reg::R7, Reg::R8);
         self.code.place(in_order);
         self.code.alu(Alu::Sub, Reg::R8, Reg::R7);
@@ -388,7 +388,7 @@ impl Program<'_> {
         }
         self.map_and_key(Map::Times, bucket);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
         self.code.set(Reg::R1, 1);
         self.code.add_atomically(Reg::R0, 0, Reg::R1);
         self.raise(LONGEST, bucket);
@@ -410,14 +410,14 @@ impl Program<'_> {
         self.code.store_immediate(Size::Eight, Reg::Frame, key, entry as i32);
         self.map_and_key(Map::Times, key);
         self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
         self.code.copy(Reg::R1, Reg::R0);
         self.code.load(Size::Eight, Reg::R0, Reg::R1, 0);
         for _ in 0..TRIES {
-            self.code.jump_if(Jump::GreaterEqual, Reg::R0, Reg::R8, done);
+            self.code.jump_if(JumpCondition::GreaterEqual, Reg::R0, Reg::R8, done);
             self.code.copy(Reg::R2, Reg::R0);
             self.code.exchange_atomically(Reg::R1, 0, Reg::R8);
-            self.code.jump_if(Jump::Equal, Reg::R0, Reg::R2, done);
+            self.code.jump_if(JumpCondition::Equal, Reg::R0, Reg::R2, done);
         }
         self.code.place(done);
     }
@@ -430,7 +430,7 @@ impl Program<'_> {
             let skip = code.label();
             code.copy(Reg::R3, Reg::R1);
             code.alu_immediate(Alu::Rsh, Reg::R3, shift);
-            code.jump_if_immediate(Jump::Equal, Reg::R3, 0, skip);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, skip);
             code.copy(Reg::R1, Reg::R3);
             code.alu_immediate(Alu::Add, Reg::R2, shift);
             code.place(skip);
@@ -441,10 +441,10 @@ impl Program<'_> {
     fn coarse_bucket(&mut self, is_signed: bool) {
         let (done, positive) = (self.code.label(), self.code.label());
         self.code.set(Reg::R2, 0);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, done);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, done);
         self.code.set(Reg::R4, 1);
         if is_signed {
-            self.code.jump_if_immediate(Jump::SignedGreaterEqual, Reg::R1, 0, positive);
+            self.code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R1, 0, positive);
             self.code.negate(Reg::R1);
             self.code.set(Reg::R4, u64::from(NEGATIVE) + 1);
             self.code.place(positive);
@@ -458,7 +458,7 @@ impl Program<'_> {
     fn fine_bucket(&mut self) {
         let done = self.code.label();
         self.code.copy(Reg::R2, Reg::R8);
-        self.code.jump_if_immediate(Jump::Less, Reg::R8, 8, done);
+        self.code.jump_if_immediate(JumpCondition::Less, Reg::R8, 8, done);
         self.code.copy(Reg::R1, Reg::R8);
         self.logarithm();
         let code = &mut self.code;

@@ -3,9 +3,9 @@
 
 use super::assembler::Code;
 use super::expression::Target;
-use super::instruction::{Alu, Condition, Helper, Reg, Size};
-use super::program::{Program, ProgramError, Settings};
-use crate::plan::{Condition as Filter, FieldPlace, Input, KernelEvent};
+use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
+use super::program::{Program, ProgramError, ProgramSettings};
+use crate::plan::{Condition, FieldPlace, Input, KernelEvent};
 use crate::record::{self, Layout};
 
 /// How many bytes of the dynamic part of a record are copied at most. A record takes the first space
@@ -20,9 +20,9 @@ const SPACES: [u16; 3] = [64, 256, 1024];
 pub fn trace(
     event: &KernelEvent,
     inputs: &[Input],
-    filter: Option<&Filter>,
+    filter: Option<&Condition>,
     target: &Target,
-    settings: Settings,
+    settings: ProgramSettings,
 ) -> Result<(Code, Layout), ProgramError> {
     let layout = event.layout(inputs, settings.with_stack);
     let mut program = Program::new(target, settings, event.other_thread());
@@ -45,7 +45,7 @@ pub fn trace(
         let next = program.code.label();
         if spaces.peek().is_some() {
             let most = i32::from(fixed) + i32::from(*space);
-            program.code.jump_if_immediate(Condition::Greater, Reg::R8, most, next);
+            program.code.jump_if_immediate(JumpCondition::Greater, Reg::R8, most, next);
         }
         program.write_event(event.id(), &layout, *space, fixed);
         if spaces.peek().is_some() {
@@ -75,7 +75,7 @@ impl Program<'_> {
         code.alu_immediate(Alu::Rsh, Reg::R2, 16);
         code.alu(Alu::Add, Reg::R1, Reg::R2);
         code.alu_immediate(Alu::Add, Reg::R1, base.into());
-        code.jump_if(Condition::LessEqual, Reg::R1, Reg::R8, is_within);
+        code.jump_if(JumpCondition::LessEqual, Reg::R1, Reg::R8, is_within);
         code.copy(Reg::R8, Reg::R1);
         code.place(is_within);
     }
@@ -142,7 +142,7 @@ impl Program<'_> {
                 // The text may have no NUL. The kernel counts one that it adds.
                 code.alu_immediate(Alu::Add, Reg::R2, 1);
                 let is_less = code.label();
-                code.jump_if_immediate(Condition::LessEqual, Reg::R2, most.into(), is_less);
+                code.jump_if_immediate(JumpCondition::LessEqual, Reg::R2, most.into(), is_less);
                 code.set(Reg::R2, most.into());
                 code.place(is_less);
                 code.alu_immediate(Alu::And, Reg::R1, 0xffff);

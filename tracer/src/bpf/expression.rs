@@ -8,7 +8,7 @@ use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::location::{Binary, Expr, Node, Unary, Value, ValueType};
 
 use super::assembler::{Assembler, Label};
-use super::instruction::{Alu, Condition, Helper, Reg, Size};
+use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::registers;
 use crate::plan::{MAX_DEPTH, MAX_NODES, Uncompilable};
 
@@ -28,7 +28,7 @@ pub struct Target {
 
 /// Free words of the stack.
 #[derive(Clone, Debug)]
-pub struct Stack {
+pub struct StackAllocator {
     /// The lowest offset from the frame pointer that is in use.
     next: i16,
 }
@@ -36,7 +36,7 @@ pub struct Stack {
 /// The stack of a BPF program in bytes.
 const STACK: i16 = 512;
 
-impl Stack {
+impl StackAllocator {
     /// A stack of which the first `used` bytes are in use.
     #[must_use]
     pub fn new(used: i16) -> Self {
@@ -62,7 +62,7 @@ impl Stack {
 pub(super) struct Compiler<'a> {
     pub(super) code: &'a mut Assembler,
     pub(super) target: &'a Target,
-    pub(super) stack: &'a mut Stack,
+    pub(super) stack: &'a mut StackAllocator,
     /// Where to go if the value cannot be computed.
     pub(super) failed: Label,
 }
@@ -153,7 +153,7 @@ impl Compiler<'_> {
         self.code.alu_immediate(Alu::Add, Reg::R1, word.into());
         self.code.set(Reg::R2, 8);
         self.code.call(Helper::ProbeReadKernel);
-        self.code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, self.failed);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, self.failed);
         self.code.load(Size::Eight, Reg::R0, Reg::Frame, word);
         self.code.load(Size::Eight, Reg::R1, Reg::Frame, saved);
         self.code.alu(Alu::Add, Reg::R0, Reg::R1);
@@ -174,7 +174,7 @@ impl Compiler<'_> {
         self.code.alu_immediate(Alu::Add, Reg::R1, word.into());
         self.code.set(Reg::R2, size.into());
         self.code.call(if self.target.is_sleepable { Helper::CopyFromUser } else { Helper::ProbeReadUser });
-        self.code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, self.failed);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, self.failed);
         self.code.load(Size::Eight, Reg::R0, Reg::Frame, word);
         self.stack.pop();
         Ok(())
@@ -191,7 +191,7 @@ impl Compiler<'_> {
             Unary::Abs if is_signed => {
                 self.extend(Reg::R0, of);
                 let positive = self.code.label();
-                self.code.jump_if_immediate(Condition::SignedGreaterEqual, Reg::R0, 0, positive);
+                self.code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R0, 0, positive);
                 self.code.negate(Reg::R0);
                 self.code.place(positive);
             }
@@ -241,12 +241,12 @@ impl Compiler<'_> {
             Binary::Div => self.divide(of, is_signed, Alu::SignedDiv, Alu::Div),
             // The generic type is unsigned in this operation.
             Binary::Mod => self.divide(of, kind == Integer::Signed, Alu::SignedMod, Alu::Mod),
-            Binary::Eq => self.compare(of, is_signed, Condition::Equal, Condition::Equal),
-            Binary::Ne => self.compare(of, is_signed, Condition::NotEqual, Condition::NotEqual),
-            Binary::Lt => self.compare(of, is_signed, Condition::SignedLess, Condition::Less),
-            Binary::Le => self.compare(of, is_signed, Condition::SignedLessEqual, Condition::LessEqual),
-            Binary::Gt => self.compare(of, is_signed, Condition::SignedGreater, Condition::Greater),
-            Binary::Ge => self.compare(of, is_signed, Condition::SignedGreaterEqual, Condition::GreaterEqual),
+            Binary::Eq => self.compare(of, is_signed, JumpCondition::Equal, JumpCondition::Equal),
+            Binary::Ne => self.compare(of, is_signed, JumpCondition::NotEqual, JumpCondition::NotEqual),
+            Binary::Lt => self.compare(of, is_signed, JumpCondition::SignedLess, JumpCondition::Less),
+            Binary::Le => self.compare(of, is_signed, JumpCondition::SignedLessEqual, JumpCondition::LessEqual),
+            Binary::Gt => self.compare(of, is_signed, JumpCondition::SignedGreater, JumpCondition::Greater),
+            Binary::Ge => self.compare(of, is_signed, JumpCondition::SignedGreaterEqual, JumpCondition::GreaterEqual),
             Binary::Shl | Binary::Shr | Binary::Shra => {}
         }
         if !operation.is_comparison() {
@@ -256,7 +256,7 @@ impl Compiler<'_> {
     }
 
     fn divide(&mut self, of: ValueType, is_signed: bool, signed: Alu, unsigned: Alu) {
-        self.code.jump_if_immediate(Condition::Equal, Reg::R1, 0, self.failed);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, self.failed);
         if is_signed {
             self.extend(Reg::R0, of);
             self.extend(Reg::R1, of);
@@ -264,7 +264,7 @@ impl Compiler<'_> {
         self.code.alu(if is_signed { signed } else { unsigned }, Reg::R0, Reg::R1);
     }
 
-    fn compare(&mut self, of: ValueType, is_signed: bool, signed: Condition, unsigned: Condition) {
+    fn compare(&mut self, of: ValueType, is_signed: bool, signed: JumpCondition, unsigned: JumpCondition) {
         if is_signed {
             self.extend(Reg::R0, of);
             self.extend(Reg::R1, of);
@@ -286,18 +286,18 @@ impl Compiler<'_> {
         }
         if integer(by)? == Integer::Signed {
             self.extend(Reg::R1, by);
-            self.code.jump_if_immediate(Condition::SignedLess, Reg::R1, 0, self.failed);
+            self.code.jump_if_immediate(JumpCondition::SignedLess, Reg::R1, 0, self.failed);
         }
         let done = self.code.label();
         if operation == Binary::Shra {
             self.extend(Reg::R0, of);
-            self.code.jump_if_immediate(Condition::Less, Reg::R1, 63, done);
+            self.code.jump_if_immediate(JumpCondition::Less, Reg::R1, 63, done);
             self.code.set(Reg::R1, 63);
             self.code.place(done);
             self.code.alu(Alu::Arsh, Reg::R0, Reg::R1);
         } else {
             let (within, width) = (self.code.label(), i32::from(of.size(8)) * 8);
-            self.code.jump_if_immediate(Condition::Less, Reg::R1, width, within);
+            self.code.jump_if_immediate(JumpCondition::Less, Reg::R1, width, within);
             self.code.set(Reg::R0, 0);
             self.code.jump(done);
             self.code.place(within);

@@ -2,7 +2,7 @@
 
 use super::assembler::{Assembler, Label};
 use super::input::NUL_ENDS;
-use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
+use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
 use crate::plan::{Condition, Input, Number, Operator, Place, Uncompilable};
@@ -81,16 +81,16 @@ impl Program<'_> {
         }
         let signed = left_signed.unwrap_or(true) && right_signed.unwrap_or(true);
         let jump = match (operator, signed) {
-            (Operator::Equal, _) => Jump::Equal,
-            (Operator::NotEqual, _) => Jump::NotEqual,
-            (Operator::Less, true) => Jump::SignedLess,
-            (Operator::Less, false) => Jump::Less,
-            (Operator::LessEqual, true) => Jump::SignedLessEqual,
-            (Operator::LessEqual, false) => Jump::LessEqual,
-            (Operator::Greater, true) => Jump::SignedGreater,
-            (Operator::Greater, false) => Jump::Greater,
-            (Operator::GreaterEqual, true) => Jump::SignedGreaterEqual,
-            (Operator::GreaterEqual, false) => Jump::GreaterEqual,
+            (Operator::Equal, _) => JumpCondition::Equal,
+            (Operator::NotEqual, _) => JumpCondition::NotEqual,
+            (Operator::Less, true) => JumpCondition::SignedLess,
+            (Operator::Less, false) => JumpCondition::Less,
+            (Operator::LessEqual, true) => JumpCondition::SignedLessEqual,
+            (Operator::LessEqual, false) => JumpCondition::LessEqual,
+            (Operator::Greater, true) => JumpCondition::SignedGreater,
+            (Operator::Greater, false) => JumpCondition::Greater,
+            (Operator::GreaterEqual, true) => JumpCondition::SignedGreaterEqual,
+            (Operator::GreaterEqual, false) => JumpCondition::GreaterEqual,
         };
         self.code.jump_if(jump, Reg::R1, Reg::R2, ways.holds);
         self.code.jump(ways.fails);
@@ -99,7 +99,7 @@ impl Program<'_> {
     /// A negative number is less than every unsigned one.
     fn negative(&mut self, number: Reg, operator: Operator, ways: Ways) {
         let to = if operator.holds(std::cmp::Ordering::Less) { ways.holds } else { ways.fails };
-        self.code.jump_if_immediate(Jump::SignedLess, number, 0, to);
+        self.code.jump_if_immediate(JumpCondition::SignedLess, number, 0, to);
     }
 
     /// Loads a number, extended to 8 bytes by its sign. Uses `R3`.
@@ -110,7 +110,7 @@ impl Program<'_> {
                 self.load_place(at, to, size, is_signed, unread);
                 if let Some(other) = other {
                     self.load_place(other, Reg::R3, size, is_signed, unread);
-                    self.code.jump_if(Jump::NotEqual, to, Reg::R3, unread);
+                    self.code.jump_if(JumpCondition::NotEqual, to, Reg::R3, unread);
                 }
             }
         }
@@ -146,19 +146,24 @@ impl Program<'_> {
                 let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
                 let (ends_with_nul, is_read) = (code.label(), code.label());
                 code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
-                code.jump_if_immediate(Jump::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
-                code.jump_if_immediate(Jump::NotEqual, Reg::R2, length, ways.fails);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
+                code.jump_if_immediate(JumpCondition::NotEqual, Reg::R2, length, ways.fails);
                 if length > 0 {
                     code.copy(Reg::R1, Reg::Frame);
                     code.alu_immediate(Alu::Add, Reg::R1, buffer.into());
                     code.set(Reg::R2, length as u64);
                     code.call(Helper::ProbeReadUser);
-                    code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, ways.unread);
+                    code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, ways.unread);
                 }
                 code.jump(is_read);
                 code.place(ends_with_nul);
                 // In place of an empty text.
-                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, if length == 0 { ways.holds } else { ways.fails });
+                code.jump_if_immediate(
+                    JumpCondition::Equal,
+                    Reg::R3,
+                    0,
+                    if length == 0 { ways.holds } else { ways.fails },
+                );
                 self.read_text(buffer, length + 2, None);
                 self.text_length_equals(length, ways);
                 self.code.place(is_read);
@@ -167,7 +172,7 @@ impl Program<'_> {
                 let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
                 let code = &mut self.code;
                 // A null pointer has no text.
-                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, ways.fails);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, ways.fails);
                 // With the NUL, and a byte more to see that the text goes on.
                 self.read_text(buffer, (length + 2).min(i32::from(*most)), limit);
                 self.text_length_equals(length, ways);
@@ -185,7 +190,7 @@ impl Program<'_> {
                 let expected = part.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
                 code.load(size, Reg::R1, Reg::Frame, at);
                 code.set(Reg::R2, expected);
-                code.jump_if(Jump::NotEqual, Reg::R1, Reg::R2, ways.fails);
+                code.jump_if(JumpCondition::NotEqual, Reg::R1, Reg::R2, ways.fails);
                 rest = after;
                 at += bytes as i16;
             }
@@ -208,9 +213,9 @@ impl Program<'_> {
 
     /// Compares the length of a text that a helper copied. `R0` has what the helper returned.
     fn text_length_equals(&mut self, length: i32, ways: Ways) {
-        self.code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
+        self.code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, ways.unread);
         // With the NUL.
-        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, length + 1, ways.fails);
     }
 }
 
@@ -225,7 +230,7 @@ pub(super) fn text_size(code: &mut Assembler, most: i32, limit: Option<i16>) {
     // An `int`. As an unsigned number, a negative one is large.
     code.alu_immediate(Alu::Lsh, Reg::R2, 32);
     code.alu_immediate(Alu::Arsh, Reg::R2, 32);
-    code.jump_if_immediate(Jump::Less, Reg::R2, most - 1, within);
+    code.jump_if_immediate(JumpCondition::Less, Reg::R2, most - 1, within);
     code.set(Reg::R2, (most - 1) as u64);
     code.place(within);
     code.alu_immediate(Alu::Add, Reg::R2, 1);

@@ -3,7 +3,7 @@
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::Assembler;
-use super::expression::{Compiler, Stack, Target};
+use super::expression::{Compiler, StackAllocator, Target};
 use super::program::FIRST;
 use crate::plan::{Input, MAX_WORDS, Uncompilable};
 
@@ -20,7 +20,7 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
     let mut code = Assembler::default();
     let failed = code.label();
     let mut compile = |of: &Expr| {
-        let stack = &mut Stack::new(FIRST + 8 * MAX_WORDS as i16);
+        let stack = &mut StackAllocator::new(FIRST + 8 * MAX_WORDS as i16);
         Compiler { code: &mut code, target, stack, failed }.value(of)
     };
     match input {

@@ -99,7 +99,7 @@ impl Alu {
 /// The condition of a jump on 64 bits (RFC 9669, 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the conditions")]
-pub enum Condition {
+pub enum JumpCondition {
     Equal,
     NotEqual,
     Greater,
@@ -114,7 +114,7 @@ pub enum Condition {
     Test,
 }
 
-impl Condition {
+impl JumpCondition {
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Equal => 0x10,

@@ -4,10 +4,10 @@
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::{Assembler, Code, Label, TooLong};
-use super::expression::{Compiler, Stack, Target};
-use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use super::expression::{Compiler, StackAllocator, Target};
+use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use crate::aggregate::Tally;
-use crate::plan::{Aggregate, Condition as Filter, FieldPlace, Input, MAX_WORDS, Uncompilable};
+use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) const MAX_PROCESSES: u32 = 1 << 22;
 
 /// The programs of a session.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct ProgramSettings {
     /// Whether only processes in [`Map::Processes`] are traced.
     pub of_processes: bool,
     /// Whether the record of a hit has the stack.
@@ -50,7 +50,7 @@ pub struct Section<'p> {
     /// What is read.
     pub inputs: &'p [Input],
     /// The hits that are wanted; `None` for all.
-    pub filter: Option<&'p Filter>,
+    pub filter: Option<&'p Condition>,
     /// What is counted, and the group of the marker, if hits are counted.
     pub aggregate: &'p Aggregate,
     /// The group of the marker.
@@ -85,7 +85,7 @@ pub(crate) fn process_byte(code: &mut Assembler, process: Reg) {
 pub(super) struct Program<'t> {
     pub(super) code: Assembler,
     target: &'t Target,
-    pub(super) stack: Stack,
+    pub(super) stack: StackAllocator,
     /// Where the program ends in other processes.
     exit: Label,
     /// Where the section ends.
@@ -102,7 +102,7 @@ impl<'t> Program<'t> {
     /// Ends at once in other processes, and leaves the number of the site in the word [`KEY`].
     ///
     /// `other_thread` is the offset in the context of the number of another thread that counts.
-    pub(super) fn new(target: &'t Target, settings: Settings, other_thread: Option<u16>) -> Self {
+    pub(super) fn new(target: &'t Target, settings: ProgramSettings, other_thread: Option<u16>) -> Self {
         let mut code = Assembler::default();
         let (exit, end) = (code.label(), code.label());
         code.copy(Reg::R6, Reg::R1);
@@ -113,23 +113,23 @@ impl<'t> Program<'t> {
             process_byte(&mut code, Reg::R0);
             code.load(Size::One, Reg::R1, Reg::R1, 0);
             if let Some(offset) = other_thread {
-                code.jump_if_immediate(Condition::NotEqual, Reg::R1, 0, is_traced);
+                code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, 0, is_traced);
                 code.load(Size::Four, Reg::R0, Reg::R6, offset as i16);
                 process_byte(&mut code, Reg::R0);
                 code.load(Size::One, Reg::R1, Reg::R1, 0);
             }
-            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, exit);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, exit);
             code.place(is_traced);
         }
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
-        let stack = Stack::new(FIRST);
+        let stack = StackAllocator::new(FIRST);
         Self { code, target, stack, exit, end, distance: 0, words: Vec::new(), uncertain: 0 }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.
-    pub(super) fn begin(&mut self, section: &Section<'_>, stack: &Stack) {
+    pub(super) fn begin(&mut self, section: &Section<'_>, stack: &StackAllocator) {
         let more = section.distance.saturating_sub(self.distance);
         if more > 0 {
             self.code.place(self.end);
@@ -188,7 +188,7 @@ impl<'t> Program<'t> {
     pub(super) fn require(&mut self, index: usize, unread: Label) {
         let bit = index.min(MAX_WORDS);
         if self.uncertain >> bit & 1 == 1 {
-            self.code.jump_if_immediate(Condition::Test, Reg::R9, 1 << bit, unread);
+            self.code.jump_if_immediate(JumpCondition::Test, Reg::R9, 1 << bit, unread);
         }
     }
 
@@ -207,7 +207,7 @@ impl<'t> Program<'t> {
         code.set_map(Reg::R1, map);
         key(code);
         code.call(Helper::MapLookupElem);
-        code.jump_if_immediate(Condition::Equal, Reg::R0, 0, self.end);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
         code.set(Reg::R1, 1);
         code.add_atomically(Reg::R0, offset, Reg::R1);
     }

@@ -8,8 +8,8 @@ use super::assembler::Code;
 use super::expression::Target;
 use super::filter::text_size;
 use super::input::NUL_ENDS;
-use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
-use super::program::{KEY, Program, ProgramError, Section, Settings, Words};
+use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::program::{KEY, Program, ProgramError, ProgramSettings, Section, Words};
 use crate::plan::{Input, MAX_WORDS};
 use crate::record::{self, Layout};
 
@@ -29,7 +29,7 @@ const USER_STACK: u64 = 1 << 8;
 pub fn trace(
     sections: &[Section<'_>],
     target: &Target,
-    settings: Settings,
+    settings: ProgramSettings,
 ) -> Result<(Code, Vec<Layout>), ProgramError> {
     let mut program = Program::new(target, settings, None);
     let (stack, mut layouts) = (program.stack.clone(), Vec::new());
@@ -42,7 +42,7 @@ pub fn trace(
 
 impl Program<'_> {
     /// Writes the record of a site.
-    fn trace(&mut self, section: &Section<'_>, settings: Settings) -> Result<Layout, ProgramError> {
+    fn trace(&mut self, section: &Section<'_>, settings: ProgramSettings) -> Result<Layout, ProgramError> {
         let Section { inputs, filter, .. } = *section;
         if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
             return Err(ProgramError::TooManyFields);
@@ -77,7 +77,7 @@ impl Program<'_> {
         code.set(Reg::R2, size.into());
         code.set(Reg::R3, 0);
         code.call(Helper::RingbufReserve);
-        code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, is_reserved);
+        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, is_reserved);
         self.add_one(Map::Lost);
         let code = &mut self.code;
         code.jump(end);
@@ -116,7 +116,7 @@ impl Program<'_> {
         code.set(Reg::R3, record::STACK_SIZE.into());
         code.set(Reg::R4, USER_STACK);
         code.call(Helper::GetStack);
-        code.jump_if_immediate(Condition::SignedGreaterEqual, Reg::R0, 0, is_read);
+        code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R0, 0, is_read);
         code.set(Reg::R0, 0);
         code.place(is_read);
         code.store(Size::Eight, Reg::R7, offset, Reg::R0);
@@ -136,29 +136,29 @@ impl Program<'_> {
         if let Some(length) = length.filter(|_| !is_text) {
             let (within, ends_with_nul) = (code.label(), code.label());
             code.load(Size::Eight, Reg::R2, Reg::Frame, length);
-            code.jump_if_immediate(Condition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
             code.store(Size::Eight, Reg::R7, offset + 8, Reg::R2);
-            code.jump_if_immediate(Condition::LessEqual, Reg::R2, most, within);
+            code.jump_if_immediate(JumpCondition::LessEqual, Reg::R2, most, within);
             code.set(Reg::R2, most as u64);
             code.place(within);
             code.copy(Reg::R1, Reg::R7);
             code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
             code.call(Helper::ProbeReadUser);
-            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, is_read);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, is_read);
             code.jump(failed);
             code.place(ends_with_nul);
         }
         code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
         // A null pointer has no text.
-        code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, is_read);
         text_size(code, most, length.filter(|_| is_text));
         code.copy(Reg::R1, Reg::R7);
         code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
         code.call(Helper::ProbeReadUserStr);
-        code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
+        code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, failed);
         if length.is_some() && !is_text {
             let goes_on = code.label();
-            code.jump_if_immediate(Condition::Equal, Reg::R0, most, goes_on);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, most, goes_on);
             // Without the NUL.
             code.alu_immediate(Alu::Sub, Reg::R0, 1);
             code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);

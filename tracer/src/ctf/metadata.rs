@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use simple_markers_record::integer;
-use simple_markers_record::tsdl::{self, Quoted};
+use simple_markers_record::tsdl::{self, StringLiteral};
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::description::{Class, ClassField, Description, FieldType};
@@ -95,7 +95,7 @@ clock {{
 	offset = {ns};
 }};
 "#,
-        Quoted(&description.tool)
+        StringLiteral(&description.tool)
     );
     out.push_str(TYPES);
     out.push_str(STREAM);
@@ -112,7 +112,7 @@ clock {{
 /// Writes an event.
 fn event(description: &Description, class: &Class, number: usize, is_full: bool, out: &mut String) -> fmt::Result {
     let name = description.markers.get(class.marker).map_or("", |marker| &marker.name);
-    let name = Quoted(name);
+    let name = StringLiteral(name);
     write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n")?;
     if class.has_site {
         out.push_str("\t\thex64_t _site;\n");
@@ -150,7 +150,7 @@ fn labels(field: &ClassField) -> String {
         FieldType::Number { size, kind: NumberKind::Signed } => integer::signed(bits, size).to_string(),
         _ => bits.to_string(),
     };
-    let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", Quoted(name), value(*bits)));
+    let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", StringLiteral(name), value(*bits)));
     labels.collect::<Vec<_>>().join(", ")
 }
 

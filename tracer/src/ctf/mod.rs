@@ -13,21 +13,21 @@
 //! packets, and [`chosen`] says which of them are wanted. A [`flight`] recorder keeps the
 //! newest packets.
 
-pub mod chosen;
 pub mod description;
 pub mod flight;
 mod identifier;
 pub mod metadata;
 pub mod packet;
 pub mod reader;
+pub mod selection;
 #[cfg(test)]
 mod tests;
 pub mod writer;
 
-pub use chosen::Chosen;
 pub use description::Description;
 pub use flight::Flight;
 pub use reader::{Events, ReadError};
+pub use selection::SiteSelection;
 pub use writer::Writer;
 
 /// The name of the file with the CTF metadata.

@@ -25,7 +25,7 @@ pub const HEADER: usize = 64;
 /// The state of a field in the full form of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum State {
+pub enum FieldState {
     /// It has its value.
     Value = 0,
     /// It could not be read.
@@ -47,20 +47,20 @@ pub enum State {
     MaybeNull = 8,
 }
 
-impl State {
+impl FieldState {
     /// The state with a number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        const ALL: [State; 9] = [
-            State::Value,
-            State::Unreadable,
-            State::Doubtful,
-            State::Null,
-            State::Cut,
-            State::Empty,
-            State::Maybe,
-            State::MaybeCut,
-            State::MaybeNull,
+        const ALL: [FieldState; 9] = [
+            FieldState::Value,
+            FieldState::Unreadable,
+            FieldState::Doubtful,
+            FieldState::Null,
+            FieldState::Cut,
+            FieldState::Empty,
+            FieldState::Maybe,
+            FieldState::MaybeCut,
+            FieldState::MaybeNull,
         ];
         ALL.get(usize::from(number)).copied()
     }

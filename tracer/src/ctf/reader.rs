@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::description::{Class, DescribedSite, Description, Doubt, FieldType};
-use super::packet::{Header, HeaderError, State};
+use super::packet::{FieldState, Header, HeaderError};
 use crate::hit::{Body, Hit};
 use crate::plan::{DoubtfulValues, Plan};
 use crate::value::{Missing, Value};
@@ -117,7 +117,7 @@ impl<'a> Events<'a> {
         }
         let offset = self.offset as u64;
         let before = self.content.len();
-        let mut bytes = Bytes(self.content);
+        let mut bytes = Cursor(self.content);
         match self.event(&mut bytes) {
             Ok(event) => {
                 self.content = bytes.0;
@@ -151,7 +151,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn event(&self, bytes: &mut Bytes<'a>) -> Result<Hit<'a>, ReadErrorKind> {
+    fn event(&self, bytes: &mut Cursor<'a>) -> Result<Hit<'a>, ReadErrorKind> {
         let plan = self.plan;
         let kind = u16::from_le_bytes(bytes.chunk()?);
         let unknown = ReadErrorKind::UnknownEvent(kind);
@@ -193,7 +193,7 @@ fn values<'a>(
     site: &'a DescribedSite,
     class: &Class,
     is_full: bool,
-    bytes: &mut Bytes<'a>,
+    bytes: &mut Cursor<'a>,
 ) -> Result<Vec<Result<Value<'a>, Missing<'a>>>, ReadErrorKind> {
     let mut fields = class.fields.iter();
     let mut values = Vec::with_capacity(site.arguments.len());
@@ -214,7 +214,7 @@ fn values<'a>(
     Ok(values)
 }
 
-fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErrorKind> {
+fn plain<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Value<'a>, ReadErrorKind> {
     match of {
         FieldType::Number { size, kind } => Ok(Value::Number { bits: bytes.number(size)?, size, kind }),
         FieldType::Text => Ok(Value::Text { bytes: bytes.text()?, is_cut: false }),
@@ -222,20 +222,22 @@ fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErro
     }
 }
 
-fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
+fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
     let [number] = bytes.chunk()?;
-    let state = State::from_number(number).ok_or(ReadErrorKind::State(number))?;
+    let state = FieldState::from_number(number).ok_or(ReadErrorKind::State(number))?;
     match of {
         FieldType::Number { size, kind } => {
             let bits = bytes.number(size)?;
             match state {
-                State::Value => Ok(Ok(Value::Number { bits, size, kind })),
-                State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
-                State::Doubtful => Ok(Err(Missing::Doubtful(None))),
-                State::Maybe => Ok(Err(Missing::Doubtful(Some(Value::Number { bits, size, kind })))),
-                State::Null | State::Cut | State::Empty | State::MaybeCut | State::MaybeNull => {
-                    Err(ReadErrorKind::State(number))
-                }
+                FieldState::Value => Ok(Ok(Value::Number { bits, size, kind })),
+                FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                FieldState::Doubtful => Ok(Err(Missing::Doubtful(None))),
+                FieldState::Maybe => Ok(Err(Missing::Doubtful(Some(Value::Number { bits, size, kind })))),
+                FieldState::Null
+                | FieldState::Cut
+                | FieldState::Empty
+                | FieldState::MaybeCut
+                | FieldState::MaybeNull => Err(ReadErrorKind::State(number)),
             }
         }
         FieldType::Text => {
@@ -243,21 +245,21 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
             let length = u32::from_le_bytes(bytes.chunk()?);
             let text = bytes.take(usize::try_from(length).unwrap_or(usize::MAX))?;
             Ok(match state {
-                State::Value | State::Empty => Ok(Value::Text { bytes: text, is_cut: false }),
-                State::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
-                State::Null => Ok(Value::Null),
-                State::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),
-                State::Doubtful => Err(Missing::Doubtful(None)),
-                State::Maybe => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: false }))),
-                State::MaybeCut => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: true }))),
-                State::MaybeNull => Err(Missing::Doubtful(Some(Value::Null))),
+                FieldState::Value | FieldState::Empty => Ok(Value::Text { bytes: text, is_cut: false }),
+                FieldState::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
+                FieldState::Null => Ok(Value::Null),
+                FieldState::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),
+                FieldState::Doubtful => Err(Missing::Doubtful(None)),
+                FieldState::Maybe => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: false }))),
+                FieldState::MaybeCut => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: true }))),
+                FieldState::MaybeNull => Err(Missing::Doubtful(Some(Value::Null))),
             })
         }
         FieldType::Array { size, kind, count } => {
-            let value = array(size, kind, count, state == State::Cut, bytes)?;
+            let value = array(size, kind, count, state == FieldState::Cut, bytes)?;
             match state {
-                State::Value | State::Cut => Ok(Ok(value)),
-                State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                FieldState::Value | FieldState::Cut => Ok(Ok(value)),
+                FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
                 // No marker has an array, and a field of an event of the kernel is never doubtful.
                 _ => Err(ReadErrorKind::State(number)),
             }
@@ -271,7 +273,7 @@ fn array<'a>(
     kind: NumberKind,
     count: Option<u16>,
     is_cut: bool,
-    bytes: &mut Bytes<'a>,
+    bytes: &mut Cursor<'a>,
 ) -> Result<Value<'a>, ReadErrorKind> {
     let count = match count {
         Some(count) => count.into(),
@@ -282,9 +284,9 @@ fn array<'a>(
 }
 
 /// The bytes of a packet that are not read yet.
-struct Bytes<'a>(&'a [u8]);
+struct Cursor<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> Cursor<'a> {
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N], ReadErrorKind> {
         let (chunk, rest) = self.0.split_first_chunk().ok_or(ReadErrorKind::EventCut)?;
         self.0 = rest;

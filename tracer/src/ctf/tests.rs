@@ -13,7 +13,7 @@ use super::{Description, Events, Writer};
 use crate::filter::Inputs as _;
 use crate::plan::{
     Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Placeholder, Plan, PlannedArgument, PlannedImage,
-    PlannedMarker, PlannedSite, Reading, Source, Unread,
+    PlannedMarker, PlannedSite, Reading, Source, UnreadReason,
 };
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, json};
@@ -97,8 +97,8 @@ fn plan() -> (Plan, Vec<Layout>) {
                 vec![
                     ("one", text(0)),
                     ("two", text(1)),
-                    ("gone", unread(Unread::Omitted(ArgumentOmission::OptimizedOut))),
-                    ("many", unread(Unread::TooMany)),
+                    ("gone", unread(UnreadReason::Omitted(ArgumentOmission::OptimizedOut))),
+                    ("many", unread(UnreadReason::TooMany)),
                 ],
             ),
         ],
@@ -199,7 +199,7 @@ fn written(most: usize, rounds: usize) -> (Description, Vec<Packet>) {
 #[test]
 fn doubtful_values_keep_their_marks() {
     let doubtful = |here, before| {
-        let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+        let why = UnreadReason::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
         Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
     };
     let number = |field| Reading::Number { field, size: 4, kind: NumberKind::Unsigned };

@@ -1,9 +1,9 @@
 //! Makes packets of hits. Numbers are copied from the record; nothing becomes text.
 
 use super::description::{Description, FieldType, always_doubtful, field_type};
-use super::packet::{HEADER, Header, State};
+use super::packet::{FieldState, HEADER, Header};
 use crate::Hit;
-use crate::event::Known;
+use crate::event::KnownNames;
 use crate::filter::Fields;
 use crate::plan::{Plan, Reading, Source};
 use crate::record::Record;
@@ -51,10 +51,10 @@ struct Start {
 }
 
 /// What is appended for each argument; `None` if it depends on the hit.
-type Steps = Option<Box<[Step]>>;
+type Steps = Option<Box<[AppendStep]>>;
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum AppendStep {
     /// The first bytes of a field of the record.
     Copy { from: u16, size: u8 },
     /// A number that is always the same.
@@ -80,7 +80,7 @@ impl Writer {
     }
 
     /// Says which names of the kernel the texts of its events use.
-    pub fn set_kernel(&mut self, known: Known) {
+    pub fn set_kernel(&mut self, known: KnownNames) {
         self.description.kernel = known;
     }
 
@@ -219,7 +219,7 @@ fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
-impl Step {
+impl AppendStep {
     fn run(self, record: Record<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Copy { from, size } => {
@@ -235,10 +235,10 @@ impl Step {
 fn steps(hit: &Hit<'_>) -> Steps {
     let layout = hit.record()?.layout;
     let read = |reading: &Reading| match reading {
-        Reading::Constant { bits, size, .. } => Some(Some(Step::Constant { bits: *bits, size: *size })),
+        Reading::Constant { bits, size, .. } => Some(Some(AppendStep::Constant { bits: *bits, size: *size })),
         Reading::Number { field, size, .. } => {
             let place = layout.fields().get(*field);
-            Some(place.map(|(from, _)| Step::Copy { from: *from, size: *size }))
+            Some(place.map(|(from, _)| AppendStep::Copy { from: *from, size: *size }))
         }
         Reading::Text { .. } | Reading::Array { .. } => Some(None),
     };
@@ -314,34 +314,34 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
         let mut set = |value| match value {
             Value::Number { bits: number, .. } => {
                 bits = number;
-                State::Value
+                FieldState::Value
             }
             Value::Text { bytes, is_cut } => {
                 text = bytes;
                 match (is_cut, bytes) {
-                    (true, _) => State::Cut,
-                    (false, []) => State::Empty,
-                    (false, _) => State::Value,
+                    (true, _) => FieldState::Cut,
+                    (false, []) => FieldState::Empty,
+                    (false, _) => FieldState::Value,
                 }
             }
-            Value::Null => State::Null,
+            Value::Null => FieldState::Null,
             Value::Array { bytes, is_cut, .. } => {
                 text = bytes;
-                if is_cut { State::Cut } else { State::Value }
+                if is_cut { FieldState::Cut } else { FieldState::Value }
             }
         };
         match described(&argument.source, value) {
             Ok(value) => state = set(value),
-            Err(Missing::Doubtful(None)) => state = State::Doubtful,
+            Err(Missing::Doubtful(None)) => state = FieldState::Doubtful,
             Err(Missing::Doubtful(Some(value))) => {
                 state = match set(value) {
-                    State::Null => State::MaybeNull,
-                    State::Cut => State::MaybeCut,
-                    _ => State::Maybe,
+                    FieldState::Null => FieldState::MaybeNull,
+                    FieldState::Cut => FieldState::MaybeCut,
+                    _ => FieldState::Maybe,
                 };
             }
             Err(Missing::Unreadable { at }) => {
-                state = State::Unreadable;
+                state = FieldState::Unreadable;
                 address = at.unwrap_or(0);
             }
             Err(Missing::Unread(_)) => continue,

@@ -15,7 +15,7 @@ use crate::plan::{
     EventField, ImageFile, Input, KernelEvent, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Source,
 };
 
-pub use names::{Known, Noting};
+pub use names::{KnownNames, Noting};
 pub use text::{Notes, Texts};
 
 /// The name of the image that has the kernel's events.

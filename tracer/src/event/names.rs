@@ -14,7 +14,7 @@ const MOST: usize = 1 << 16;
 
 /// Names of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownNames {
     enumerators: BTreeMap<String, i64>,
     types: BTreeMap<String, TypeSize>,
     variables: BTreeMap<String, u64>,
@@ -22,7 +22,7 @@ pub struct Known {
     texts: BTreeMap<u64, String>,
 }
 
-impl Known {
+impl KnownNames {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -92,7 +92,7 @@ fn map<K: Ord, V>(
     pairs.collect::<Option<_>>().ok_or_else(|| JsonError::new(Fault::Malformed).at(name))
 }
 
-impl Names for Known {
+impl Names for KnownNames {
     fn enumerator(&self, name: &str) -> Option<i64> {
         self.enumerators.get(name).copied()
     }
@@ -119,13 +119,13 @@ impl Names for Known {
 /// Names that notes what was asked for.
 pub struct Noting<'n> {
     names: &'n dyn Names,
-    known: &'n RefCell<Known>,
+    known: &'n RefCell<KnownNames>,
 }
 
 impl<'n> Noting<'n> {
     /// The same names, which are noted in `known`.
     #[must_use]
-    pub fn new(names: &'n dyn Names, known: &'n RefCell<Known>) -> Self {
+    pub fn new(names: &'n dyn Names, known: &'n RefCell<KnownNames>) -> Self {
         Self { names, known }
     }
 }

@@ -190,7 +190,7 @@ impl Names for One {
 
 #[test]
 fn names_that_were_asked_for_are_kept() {
-    let known = RefCell::new(Known::default());
+    let known = RefCell::new(KnownNames::default());
     let noting = Noting::new(&One, &known);
     assert_eq!((noting.enumerator("SOME"), noting.enumerator("OTHER")), (Some(i64::MIN), None));
     assert!(noting.type_of("some_t").is_some() && noting.variable("HZ").is_some());

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use simple_markers_events::{Names, Printer};
 use simple_markers_resolver::text::from_bytes;
 
-use super::names::{Known, Noting};
+use super::names::{KnownNames, Noting};
 use crate::hit::Hit;
 use crate::plan::KernelEvent;
 use crate::text::{json_value, word};
@@ -67,7 +67,7 @@ fn plain(hit: &Hit<'_>, out: &mut String) {
 /// Notes which names of the kernel the texts of events use.
 pub struct Notes {
     names: Box<dyn Names>,
-    known: RefCell<Known>,
+    known: RefCell<KnownNames>,
     /// By the number of the event among the markers of its plan: its printer, if each record may use
     /// other names. `None` if they are all noted.
     printers: HashMap<usize, Option<Printer>>,
@@ -83,7 +83,7 @@ impl Notes {
 
     /// The names that were noted.
     #[must_use]
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> KnownNames {
         self.known.borrow().clone()
     }
 

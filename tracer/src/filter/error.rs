@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use simple_markers_resolver::text::shown;
 
-use crate::plan::Unread;
+use crate::plan::UnreadReason;
 
 /// A filter is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
-pub struct Error {
+pub struct FilterError {
     /// The bytes of the filter where it is. They are empty at the end of the filter.
     pub range: Range<usize>,
     /// What is wrong.
-    pub kind: ErrorKind,
+    pub kind: FilterErrorKind,
 }
 
 /// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum FilterErrorKind {
     /// A character that starts no token.
     Character(char),
     /// `=` in place of `==`.
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     /// A name is missing.
     NoName,
     /// Something else should be here.
-    Expected(Expected),
+    Expected(Expectation),
     /// A comparison without the name of an argument.
     OnlyLiterals,
     /// `!` before something without parentheses.
@@ -71,7 +71,7 @@ pub enum Quote {
 
 /// What should be in the place of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum Expectation {
     /// A name, a number or a text.
     Operand,
     /// A comparison operator.
@@ -82,7 +82,7 @@ pub enum Expected {
     Connective,
 }
 
-impl Display for ErrorKind {
+impl Display for FilterErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Character(c) => {
@@ -103,10 +103,10 @@ impl Display for ErrorKind {
             }
             Self::OneCharacter => f.write_str("a character literal has one character; a text stands in `\"`"),
             Self::NoName => f.write_str("the name of an argument is missing"),
-            Self::Expected(Expected::Operand) => f.write_str("a name, a number or a text is missing here"),
-            Self::Expected(Expected::Comparison) => f.write_str("one of == != < <= > >= is missing here"),
-            Self::Expected(Expected::Close) => f.write_str("a `)` is missing here"),
-            Self::Expected(Expected::Connective) => f.write_str("`&&` or `||` is missing here"),
+            Self::Expected(Expectation::Operand) => f.write_str("a name, a number or a text is missing here"),
+            Self::Expected(Expectation::Comparison) => f.write_str("one of == != < <= > >= is missing here"),
+            Self::Expected(Expectation::Close) => f.write_str("a `)` is missing here"),
+            Self::Expected(Expectation::Connective) => f.write_str("`&&` or `||` is missing here"),
             Self::OnlyLiterals => f.write_str("a comparison needs the name of an argument"),
             Self::NotWithoutParentheses => f.write_str("put what follows `!` in parentheses"),
             Self::TooDeep => f.write_str("the parentheses are nested too deep"),
@@ -141,7 +141,7 @@ pub enum Mismatch {
         /// The argument.
         name: Arc<str>,
         /// Why it has none.
-        why: Box<Unread>,
+        why: Box<UnreadReason>,
     },
     /// The argument is doubtful, or a text at one of two places.
     Doubtful {

@@ -14,7 +14,7 @@ mod tests;
 mod token;
 
 pub use check::readable;
-pub use error::{Error, ErrorKind, Expected, Mismatch, Quote, Unfit};
+pub use error::{Expectation, FilterError, FilterErrorKind, Mismatch, Quote, Unfit};
 pub use evaluate::{Fields, Inputs, Text};
 pub use parse::{Comparison, Filter, Operand, Syntax, Term};
 pub use token::normalized;

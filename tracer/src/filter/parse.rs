@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::error::{Error, ErrorKind, Expected};
+use super::error::{Expectation, FilterError, FilterErrorKind};
 use super::token::{Token, tokens};
 use crate::plan::Operator;
 
@@ -26,7 +26,7 @@ impl Filter {
     /// # Errors
     ///
     /// What is wrong, and where.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self, FilterError> {
         Ok(Self { text: text.to_owned(), syntax: parse(text)? })
     }
 
@@ -101,12 +101,12 @@ const MAX_COMPARISONS: usize = 64;
 const MAX_DEPTH: usize = 64;
 
 /// Parses a filter.
-pub(super) fn parse(text: &str) -> Result<Syntax, Error> {
+pub(super) fn parse(text: &str) -> Result<Syntax, FilterError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, end: text.len(), comparisons: 0 };
     let syntax = parser.or(0)?;
     match parser.tokens.get(parser.next) {
         None => Ok(syntax),
-        Some(_) => Err(parser.expected(Expected::Connective)),
+        Some(_) => Err(parser.expected(Expectation::Connective)),
     }
 }
 
@@ -119,13 +119,13 @@ struct Parser {
 }
 
 impl Parser {
-    fn error(&self, kind: ErrorKind) -> Error {
+    fn error(&self, kind: FilterErrorKind) -> FilterError {
         let range = self.tokens.get(self.next).map_or(self.end..self.end, |(_, range)| range.clone());
-        Error { range, kind }
+        FilterError { range, kind }
     }
 
-    fn expected(&self, what: Expected) -> Error {
-        self.error(ErrorKind::Expected(what))
+    fn expected(&self, what: Expectation) -> FilterError {
+        self.error(FilterErrorKind::Expected(what))
     }
 
     fn eat(&mut self, token: &Token) -> bool {
@@ -134,7 +134,7 @@ impl Parser {
         is_there
     }
 
-    fn or(&mut self, depth: usize) -> Result<Syntax, Error> {
+    fn or(&mut self, depth: usize) -> Result<Syntax, FilterError> {
         let mut left = self.and(depth)?;
         while self.eat(&Token::Or) {
             left = Syntax::Or(Box::new(left), Box::new(self.and(depth)?));
@@ -142,7 +142,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn and(&mut self, depth: usize) -> Result<Syntax, Error> {
+    fn and(&mut self, depth: usize) -> Result<Syntax, FilterError> {
         let mut left = self.term(depth)?;
         while self.eat(&Token::And) {
             left = Syntax::And(Box::new(left), Box::new(self.term(depth)?));
@@ -150,47 +150,47 @@ impl Parser {
         Ok(left)
     }
 
-    fn term(&mut self, depth: usize) -> Result<Syntax, Error> {
+    fn term(&mut self, depth: usize) -> Result<Syntax, FilterError> {
         if depth >= MAX_DEPTH {
-            return Err(self.error(ErrorKind::TooDeep));
+            return Err(self.error(FilterErrorKind::TooDeep));
         }
         if self.eat(&Token::Not) {
             return match self.tokens.get(self.next) {
                 Some((Token::Open | Token::Not, _)) => Ok(Syntax::Not(Box::new(self.term(depth + 1)?))),
-                _ => Err(self.error(ErrorKind::NotWithoutParentheses)),
+                _ => Err(self.error(FilterErrorKind::NotWithoutParentheses)),
             };
         }
         if self.eat(&Token::Open) {
             let inner = self.or(depth + 1)?;
             return match self.eat(&Token::Close) {
                 true => Ok(inner),
-                false => Err(self.expected(Expected::Close)),
+                false => Err(self.expected(Expectation::Close)),
             };
         }
         self.comparison()
     }
 
-    fn comparison(&mut self) -> Result<Syntax, Error> {
+    fn comparison(&mut self) -> Result<Syntax, FilterError> {
         let left = self.operand()?;
         let operator = match self.tokens.get(self.next) {
             Some((Token::Compare(operator), _)) => *operator,
-            _ => return Err(self.expected(Expected::Comparison)),
+            _ => return Err(self.expected(Expectation::Comparison)),
         };
         self.next += 1;
         let right = self.operand()?;
         let comparison = Comparison { left, operator, right };
         let is_name = |operand: &Operand| matches!(operand.term, Term::Name(_));
         if !is_name(&comparison.left) && !is_name(&comparison.right) {
-            return Err(Error { range: comparison.range(), kind: ErrorKind::OnlyLiterals });
+            return Err(FilterError { range: comparison.range(), kind: FilterErrorKind::OnlyLiterals });
         }
         self.comparisons += 1;
         match self.comparisons > MAX_COMPARISONS {
-            true => Err(Error { range: comparison.range(), kind: ErrorKind::TooLong }),
+            true => Err(FilterError { range: comparison.range(), kind: FilterErrorKind::TooLong }),
             false => Ok(Syntax::Compare(comparison)),
         }
     }
 
-    fn operand(&mut self) -> Result<Operand, Error> {
+    fn operand(&mut self) -> Result<Operand, FilterError> {
         let (term, range) = match self.tokens.get(self.next) {
             Some((Token::Name(name), range)) => match &**name {
                 // No language has arguments of these names.
@@ -200,7 +200,7 @@ impl Parser {
             },
             Some((Token::Integer(value), range)) => (Term::Integer(*value), range),
             Some((Token::Text(bytes), range)) => (Term::Text(bytes.clone()), range),
-            _ => return Err(self.expected(Expected::Operand)),
+            _ => return Err(self.expected(Expectation::Operand)),
         };
         let operand = Operand { range: range.clone(), term };
         self.next += 1;

@@ -1,12 +1,14 @@
 use super::*;
-use crate::plan::{Aggregate, Condition, Input, LONGEST_TEXT, PlannedArgument, PlannedSite, Reading, Source, Unread};
+use crate::plan::{
+    Aggregate, Condition, Input, LONGEST_TEXT, PlannedArgument, PlannedSite, Reading, Source, UnreadReason,
+};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::location::Expr;
 use tools::Choices;
 
 /// The text of the range of an error, and its kind.
-fn error(text: &str) -> (&str, ErrorKind) {
+fn error(text: &str) -> (&str, FilterErrorKind) {
     let error = Filter::parse(text).expect_err(text);
     (&text[error.range], error.kind)
 }
@@ -66,45 +68,45 @@ fn filters_are_parsed_as_c_does() {
 #[test]
 fn errors_have_ranges() {
     let expected = [
-        ("", "", ErrorKind::Expected(Expected::Operand)),
-        ("a", "", ErrorKind::Expected(Expected::Comparison)),
-        ("a = 1", "=", ErrorKind::Assignment),
-        ("a == 1 | b == 2", "|", ErrorKind::Single('|')),
-        ("a == 1 & b == 2", "& b", ErrorKind::Expected(Expected::Connective)),
-        ("a == 1 & 2", "&", ErrorKind::Single('&')),
-        ("a == 12x", "12x", ErrorKind::Number),
-        ("a == 0x", "0x", ErrorKind::Number),
-        ("a == -", "-", ErrorKind::Number),
-        ("a > 1.5", "1.5", ErrorKind::Fraction),
-        ("a == 010", "010", ErrorKind::LeadingZero),
-        ("a == 18446744073709551616", "18446744073709551616", ErrorKind::TooLarge),
-        ("a == -9223372036854775809", "-9223372036854775809", ErrorKind::TooLarge),
-        ("a == \"x", "\"x", ErrorKind::Unterminated(Quote::Text)),
-        ("a == 'x", "'x", ErrorKind::Unterminated(Quote::Character)),
-        ("a == 'xy'", "'xy'", ErrorKind::OneCharacter),
-        ("a == ''", "''", ErrorKind::OneCharacter),
-        ("`a == 1", "`a == 1", ErrorKind::Unterminated(Quote::Name)),
-        ("`` == 1", "``", ErrorKind::NoName),
-        ("a[1 == 1", "a[1 == 1", ErrorKind::Unterminated(Quote::Index)),
-        ("a. == 1", "a.", ErrorKind::NoName),
-        ("* == 1", "*", ErrorKind::NoName),
-        ("a == \"\\q\"", "\\q", ErrorKind::Escape),
-        ("a == '\\u{d800}'", "\\u{d800", ErrorKind::Escape),
-        ("1 == 2", "1 == 2", ErrorKind::OnlyLiterals),
-        ("(a == 1", "", ErrorKind::Expected(Expected::Close)),
-        ("a == 1)", ")", ErrorKind::Expected(Expected::Connective)),
-        ("a == 1 b == 2", "b", ErrorKind::Expected(Expected::Connective)),
-        ("a == && b", "&&", ErrorKind::Expected(Expected::Operand)),
-        ("!a == 1", "a", ErrorKind::NotWithoutParentheses),
-        ("a == 1 ? 2", "?", ErrorKind::Character('?')),
-        ("é == §", "§", ErrorKind::Character('§')),
+        ("", "", FilterErrorKind::Expected(Expectation::Operand)),
+        ("a", "", FilterErrorKind::Expected(Expectation::Comparison)),
+        ("a = 1", "=", FilterErrorKind::Assignment),
+        ("a == 1 | b == 2", "|", FilterErrorKind::Single('|')),
+        ("a == 1 & b == 2", "& b", FilterErrorKind::Expected(Expectation::Connective)),
+        ("a == 1 & 2", "&", FilterErrorKind::Single('&')),
+        ("a == 12x", "12x", FilterErrorKind::Number),
+        ("a == 0x", "0x", FilterErrorKind::Number),
+        ("a == -", "-", FilterErrorKind::Number),
+        ("a > 1.5", "1.5", FilterErrorKind::Fraction),
+        ("a == 010", "010", FilterErrorKind::LeadingZero),
+        ("a == 18446744073709551616", "18446744073709551616", FilterErrorKind::TooLarge),
+        ("a == -9223372036854775809", "-9223372036854775809", FilterErrorKind::TooLarge),
+        ("a == \"x", "\"x", FilterErrorKind::Unterminated(Quote::Text)),
+        ("a == 'x", "'x", FilterErrorKind::Unterminated(Quote::Character)),
+        ("a == 'xy'", "'xy'", FilterErrorKind::OneCharacter),
+        ("a == ''", "''", FilterErrorKind::OneCharacter),
+        ("`a == 1", "`a == 1", FilterErrorKind::Unterminated(Quote::Name)),
+        ("`` == 1", "``", FilterErrorKind::NoName),
+        ("a[1 == 1", "a[1 == 1", FilterErrorKind::Unterminated(Quote::Index)),
+        ("a. == 1", "a.", FilterErrorKind::NoName),
+        ("* == 1", "*", FilterErrorKind::NoName),
+        ("a == \"\\q\"", "\\q", FilterErrorKind::Escape),
+        ("a == '\\u{d800}'", "\\u{d800", FilterErrorKind::Escape),
+        ("1 == 2", "1 == 2", FilterErrorKind::OnlyLiterals),
+        ("(a == 1", "", FilterErrorKind::Expected(Expectation::Close)),
+        ("a == 1)", ")", FilterErrorKind::Expected(Expectation::Connective)),
+        ("a == 1 b == 2", "b", FilterErrorKind::Expected(Expectation::Connective)),
+        ("a == && b", "&&", FilterErrorKind::Expected(Expectation::Operand)),
+        ("!a == 1", "a", FilterErrorKind::NotWithoutParentheses),
+        ("a == 1 ? 2", "?", FilterErrorKind::Character('?')),
+        ("é == §", "§", FilterErrorKind::Character('§')),
     ];
     for (text, range, kind) in expected {
         assert_eq!(error(text), (range, kind), "{text}");
     }
     let deep = format!("{}a == 1{}", "(".repeat(65), ")".repeat(65));
-    assert_eq!(error(&deep).1, ErrorKind::TooDeep);
-    assert_eq!(error(&["a == 1"; 65].join(" || ")).1, ErrorKind::TooLong);
+    assert_eq!(error(&deep).1, FilterErrorKind::TooDeep);
+    assert_eq!(error(&["a == 1"; 65].join(" || ")).1, FilterErrorKind::TooLong);
     assert!(Filter::parse(&["a == 1"; 64].join(" || ")).is_ok());
 }
 
@@ -193,7 +195,7 @@ fn site() -> PlannedSite {
         ("d", either),
         ("name", Source::Read(Reading::Text { field: 2 })),
         ("short", Source::Read(Reading::Text { field: 3 })),
-        ("lost", Source::Unread(Unread::TooMany)),
+        ("lost", Source::Unread(UnreadReason::TooMany)),
         ("texts", Source::Either(Reading::Text { field: 2 }, Reading::Text { field: 3 })),
     ];
     let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source, names: None };
@@ -245,7 +247,7 @@ fn types_are_checked() {
         ("short == \"12345\"", "short == \"12345\"", Mismatch::LongerThan { most: 4, is_limit: false }),
         (&long, &long, Mismatch::LongerThan { most: LONGEST_TEXT, is_limit: true }),
         ("name == \"a\\0\"", "name == \"a\\0\"", Mismatch::Nul),
-        ("u8 == 1 || lost == 1", "lost", Mismatch::Unread { name: name("lost"), why: Box::new(Unread::TooMany) }),
+        ("u8 == 1 || lost == 1", "lost", Mismatch::Unread { name: name("lost"), why: Box::new(UnreadReason::TooMany) }),
         ("texts == \"x\"", "texts", Mismatch::Doubtful { name: name("texts"), why: None }),
     ];
     for (text, range, why) in expected {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::error::{Error, ErrorKind, Quote};
+use super::error::{FilterError, FilterErrorKind, Quote};
 use crate::plan::Operator;
 
 /// A token.
@@ -28,8 +28,8 @@ pub fn normalized(text: &str) -> String {
 }
 
 /// The tokens of a text with their byte ranges.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Error> {
-    let mut reader = Reader { text, at: 0 };
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, FilterError> {
+    let mut reader = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
     loop {
         reader.skip_space();
@@ -40,12 +40,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Error> {
     }
 }
 
-struct Reader<'t> {
+struct Lexer<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> Lexer<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -78,12 +78,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn error(&self, start: usize, kind: ErrorKind) -> Error {
+    fn error(&self, start: usize, kind: FilterErrorKind) -> FilterError {
         let text = self.text.get(start..self.at).unwrap_or_default();
-        Error { range: start..start + text.trim_end().len(), kind }
+        FilterError { range: start..start + text.trim_end().len(), kind }
     }
 
-    fn token(&mut self, first: char) -> Result<Token, Error> {
+    fn token(&mut self, first: char) -> Result<Token, FilterError> {
         let start = self.at;
         const FIXED: [(&str, Token); 11] = [
             ("||", Token::Or),
@@ -104,11 +104,11 @@ impl<'t> Reader<'t> {
         match first {
             '=' => {
                 self.next();
-                Err(self.error(start, ErrorKind::Assignment))
+                Err(self.error(start, FilterErrorKind::Assignment))
             }
             '|' => {
                 self.next();
-                Err(self.error(start, ErrorKind::Single('|')))
+                Err(self.error(start, FilterErrorKind::Single('|')))
             }
             '"' => self.text().map(Token::Text),
             '\'' => self.character().map(Token::Integer),
@@ -117,13 +117,13 @@ impl<'t> Reader<'t> {
             _ if is_name_start(first) || matches!(first, '*' | '&') => self.name(),
             _ => {
                 self.next();
-                Err(self.error(start, ErrorKind::Character(first)))
+                Err(self.error(start, FilterErrorKind::Character(first)))
             }
         }
     }
 
     /// A number in decimal or hexadecimal, with `_` between digits.
-    fn integer(&mut self) -> Result<i128, Error> {
+    fn integer(&mut self) -> Result<i128, FilterError> {
         let start = self.at;
         let is_negative = match self.peek() {
             Some('-') => {
@@ -143,7 +143,7 @@ impl<'t> Reader<'t> {
         if self.peek() == Some('.') {
             self.next();
             self.skip(char::is_alphanumeric);
-            return Err(self.error(start, ErrorKind::Fraction));
+            return Err(self.error(start, FilterErrorKind::Fraction));
         }
         let plain: String = digits.chars().filter(|c| *c != '_').collect();
         let hexadecimal = plain.strip_prefix("0x").or_else(|| plain.strip_prefix("0X"));
@@ -152,34 +152,34 @@ impl<'t> Reader<'t> {
             && plain.starts_with('0')
             && plain.bytes().all(|b| b.is_ascii_digit())
         {
-            return Err(self.error(start, ErrorKind::LeadingZero));
+            return Err(self.error(start, FilterErrorKind::LeadingZero));
         }
         let (digits, radix) = hexadecimal.map_or((plain.as_str(), 10), |digits| (digits, 16));
         if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-            return Err(self.error(start, ErrorKind::Number));
+            return Err(self.error(start, FilterErrorKind::Number));
         }
-        let magnitude = u64::from_str_radix(digits, radix).map_err(|_| self.error(start, ErrorKind::TooLarge))?;
+        let magnitude = u64::from_str_radix(digits, radix).map_err(|_| self.error(start, FilterErrorKind::TooLarge))?;
         let value = if is_negative { -i128::from(magnitude) } else { i128::from(magnitude) };
         match value < i128::from(i64::MIN) {
-            true => Err(self.error(start, ErrorKind::TooLarge)),
+            true => Err(self.error(start, FilterErrorKind::TooLarge)),
             false => Ok(value),
         }
     }
 
-    fn text(&mut self) -> Result<Vec<u8>, Error> {
+    fn text(&mut self) -> Result<Vec<u8>, FilterError> {
         let start = self.at;
         self.next();
         let mut bytes = Vec::new();
         loop {
             match self.peek() {
-                None => return Err(self.error(start, ErrorKind::Unterminated(Quote::Text))),
+                None => return Err(self.error(start, FilterErrorKind::Unterminated(Quote::Text))),
                 Some('"') => {
                     self.next();
                     return Ok(bytes);
                 }
                 Some('\\') => match self.escape()? {
-                    Escaped::Byte(byte) => bytes.push(byte),
-                    Escaped::Character(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    Escape::Byte(byte) => bytes.push(byte),
+                    Escape::Character(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
                 },
                 Some(c) => {
                     self.next();
@@ -189,18 +189,18 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn character(&mut self) -> Result<i128, Error> {
+    fn character(&mut self) -> Result<i128, FilterError> {
         let start = self.at;
         self.next();
         let value = match self.peek() {
-            None => return Err(self.error(start, ErrorKind::Unterminated(Quote::Character))),
+            None => return Err(self.error(start, FilterErrorKind::Unterminated(Quote::Character))),
             Some('\'') => {
                 self.next();
-                return Err(self.error(start, ErrorKind::OneCharacter));
+                return Err(self.error(start, FilterErrorKind::OneCharacter));
             }
             Some('\\') => match self.escape()? {
-                Escaped::Byte(byte) => i128::from(byte),
-                Escaped::Character(c) => i128::from(u32::from(c)),
+                Escape::Byte(byte) => i128::from(byte),
+                Escape::Character(c) => i128::from(u32::from(c)),
             },
             Some(c) => {
                 self.next();
@@ -212,13 +212,13 @@ impl<'t> Reader<'t> {
         }
         self.skip(|c| c != '\'');
         let kind = match self.eat("'") {
-            true => ErrorKind::OneCharacter,
-            false => ErrorKind::Unterminated(Quote::Character),
+            true => FilterErrorKind::OneCharacter,
+            false => FilterErrorKind::Unterminated(Quote::Character),
         };
         Err(self.error(start, kind))
     }
 
-    fn escape(&mut self) -> Result<Escaped, Error> {
+    fn escape(&mut self) -> Result<Escape, FilterError> {
         let start = self.at;
         self.next();
         let byte = match self.next() {
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
             Some('x') => {
                 let digits = self.rest().get(..2).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
                 let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                let byte = byte.ok_or_else(|| self.error(start, ErrorKind::Escape))?;
+                let byte = byte.ok_or_else(|| self.error(start, FilterErrorKind::Escape))?;
                 self.at += 2;
                 byte
             }
@@ -240,39 +240,39 @@ impl<'t> Reader<'t> {
                 self.skip(|c| c.is_ascii_hexdigit());
                 let value = u32::from_str_radix(self.text.get(from..self.at).unwrap_or_default(), 16).ok();
                 let c = value.and_then(char::from_u32).filter(|_| self.eat("}"));
-                return c.map(Escaped::Character).ok_or_else(|| self.error(start, ErrorKind::Escape));
+                return c.map(Escape::Character).ok_or_else(|| self.error(start, FilterErrorKind::Escape));
             }
-            _ => return Err(self.error(start, ErrorKind::Escape)),
+            _ => return Err(self.error(start, FilterErrorKind::Escape)),
         };
-        Ok(Escaped::Byte(byte))
+        Ok(Escape::Byte(byte))
     }
 
-    fn quoted_name(&mut self) -> Result<Token, Error> {
+    fn quoted_name(&mut self) -> Result<Token, FilterError> {
         let start = self.at;
         self.next();
         let from = self.at;
         self.skip(|c| c != '`');
         let name = normalized(self.text.get(from..self.at).unwrap_or_default());
         if !self.eat("`") {
-            return Err(self.error(start, ErrorKind::Unterminated(Quote::Name)));
+            return Err(self.error(start, FilterErrorKind::Unterminated(Quote::Name)));
         }
         match name.is_empty() {
-            true => Err(self.error(start, ErrorKind::NoName)),
+            true => Err(self.error(start, FilterErrorKind::NoName)),
             false => Ok(Token::Name(name.into())),
         }
     }
 
     /// A name such as `tag`, `self.depth`, `req->tag`, `ns::x`, `*p`, `&x` or `a[i + 1]`.
-    fn name(&mut self) -> Result<Token, Error> {
+    fn name(&mut self) -> Result<Token, FilterError> {
         let start = self.at;
         while self.eat("*") || self.eat("&") {
             self.skip_space();
         }
         if !self.peek().is_some_and(is_name_start) {
             let kind = if self.text.get(start..self.at).map(str::trim_end) == Some("&") {
-                ErrorKind::Single('&')
+                FilterErrorKind::Single('&')
             } else {
-                ErrorKind::NoName
+                FilterErrorKind::NoName
             };
             return Err(self.error(start, kind));
         }
@@ -287,7 +287,7 @@ impl<'t> Reader<'t> {
                 let from = self.at;
                 self.skip(is_name_part);
                 if self.at == from {
-                    return Err(self.error(start, ErrorKind::NoName));
+                    return Err(self.error(start, FilterErrorKind::NoName));
                 }
             } else {
                 self.at = end;
@@ -298,11 +298,11 @@ impl<'t> Reader<'t> {
     }
 
     /// The rest of an index, after its `[`.
-    fn index(&mut self, start: usize) -> Result<(), Error> {
+    fn index(&mut self, start: usize) -> Result<(), FilterError> {
         let mut depth = 1usize;
         while depth > 0 {
             match self.next() {
-                None => return Err(self.error(start, ErrorKind::Unterminated(Quote::Index))),
+                None => return Err(self.error(start, FilterErrorKind::Unterminated(Quote::Index))),
                 Some('[') => depth += 1,
                 Some(']') => depth -= 1,
                 Some(_) => {}
@@ -312,7 +312,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-enum Escaped {
+enum Escape {
     Byte(u8),
     Character(char),
 }

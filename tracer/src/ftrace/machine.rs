@@ -14,14 +14,14 @@ const PAGE: u64 = 4096;
 
 /// Registers and memory at a hit.
 #[derive(Debug)]
-pub struct Copied<'a> {
+pub struct Snapshot<'a> {
     bias: u64,
     registers: Vec<(Register, &'a [u8])>,
     /// The pieces of memory that are known, each in one page, with their addresses.
     memory: Vec<(u64, &'a [u8])>,
 }
 
-impl<'a> Copied<'a> {
+impl<'a> Snapshot<'a> {
     /// Registers and memory from the copies of a record. `probe` is the link-time address of the probe
     /// and `ip` the one at run time. `copies` has the registers and then the memory, in the order of
     /// `fetches`. `is_mapped` tells whether a page is in the memory of the process.
@@ -83,7 +83,7 @@ impl<'a> Copied<'a> {
     }
 }
 
-impl Machine for Copied<'_> {
+impl Machine for Snapshot<'_> {
     fn register(&self, register: Register) -> Option<Vec<u8>> {
         self.registers.iter().find(|(known, _)| *known == register).map(|(_, bytes)| bytes.to_vec())
     }
@@ -119,7 +119,7 @@ impl Machine for Copied<'_> {
 
 /// What the start of a record says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Header<'a> {
+pub struct RecordHeader<'a> {
     /// The time in ns.
     pub time: u64,
     /// The number of the thread.
@@ -135,7 +135,7 @@ pub struct Header<'a> {
 }
 
 /// Writes the start of a record, and zeros for its fields.
-pub fn start(header: &Header<'_>, layout: &Layout, record: &mut Vec<u8>) {
+pub fn start(header: &RecordHeader<'_>, layout: &Layout, record: &mut Vec<u8>) {
     record.clear();
     record.resize(layout.size().into(), 0);
     put(record, record::TIME.into(), &header.time.to_ne_bytes());
@@ -148,7 +148,13 @@ pub fn start(header: &Header<'_>, layout: &Layout, record: &mut Vec<u8>) {
 }
 
 /// Writes the record that the BPF program of a site would write.
-pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Copied<'_>, record: &mut Vec<u8>) {
+pub fn write(
+    header: &RecordHeader<'_>,
+    inputs: &[Input],
+    layout: &Layout,
+    copied: &Snapshot<'_>,
+    record: &mut Vec<u8>,
+) {
     start(header, layout, record);
     let (mut unread, mut bytes) = (0u64, Vec::new());
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
@@ -162,7 +168,7 @@ pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Co
 }
 
 /// Appends the bytes of a field. `None` if its value is not known.
-fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> {
+fn field(input: &Input, copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()> {
     match input {
         Input::Number(value) => bytes.extend(copied.value(value)?.to_ne_bytes()),
         Input::Text { address, limit, most } => {
@@ -220,9 +226,9 @@ mod tests {
         let registers = registers.map(u64::to_ne_bytes);
         let copies = registers.iter().map(|register| &register[..]).chain(memory.iter().copied());
         let is_mapped = &mut |address: u64| mapped.contains(&(address / PAGE));
-        let copied = Copied::new(&fetches, Vaddr(0x1000), 0x5000, copies, is_mapped);
+        let copied = Snapshot::new(&fetches, Vaddr(0x1000), 0x5000, copies, is_mapped);
         let layout = Layout::new(inputs.iter().map(Input::kind));
-        let header = Header { time: 5, thread: 6, process: 7, site: 8, cpu: 9, name: b"a name of a thread" };
+        let header = RecordHeader { time: 5, thread: 6, process: 7, site: 8, cpu: 9, name: b"a name of a thread" };
         let mut record = Vec::new();
         write(&header, inputs, &layout, &copied, &mut record);
         (layout, record)

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::aggregate::{IntervalKey, Intervals, Question, Started, Unmatched};
-use crate::ctf::Chosen;
+use crate::aggregate::{IntervalKey, Intervals, Question, StartOutcome, UnmatchedHits};
+use crate::ctf::SiteSelection;
 use crate::hit::Hit;
 use crate::plan::Aggregate;
 
@@ -20,7 +20,7 @@ pub struct Pair {
     /// Whether the value of an argument tells which begin an end belongs to, and not the thread.
     has_key: bool,
     /// The sites, with what is an end and what is a begin.
-    sites: Chosen,
+    sites: SiteSelection,
     open: Intervals<Rc<Begin>>,
     tally: PairTally,
 }
@@ -31,7 +31,7 @@ pub struct PairTally {
     /// The slices.
     pub slices: u64,
     /// The events that are in no slice, for want of the other one.
-    pub unmatched: Unmatched,
+    pub unmatched: UnmatchedHits,
     /// The events whose key could not be read.
     pub unread: u64,
     /// The begins for which there was no space.
@@ -67,7 +67,7 @@ pub(super) enum Role {
 impl Pair {
     /// The pair of a [`Question::Time`]. `sites` are the sites that were chosen for it.
     #[must_use]
-    pub fn new(question: &Question, sites: Chosen) -> Option<Self> {
+    pub fn new(question: &Question, sites: SiteSelection) -> Option<Self> {
         let Question::Time { from, to, key, .. } = question else { return None };
         let (from, to, has_key) = (from.clone(), to.clone(), key.is_some());
         let name = format!("{from}..{to}");
@@ -116,12 +116,12 @@ impl Pair {
     /// is no space.
     pub(super) fn open(&mut self, key: IntervalKey, begin: Rc<Begin>, most: usize) -> Option<Rc<Begin>> {
         match self.open.start(key, begin, most) {
-            Started::Open | Started::Nested => None,
-            Started::InPlaceOf(before) => {
+            StartOutcome::Open | StartOutcome::Nested => None,
+            StartOutcome::InPlaceOf(before) => {
                 self.tally.unmatched.repeated += u64::from(before.is_wanted);
                 Some(before)
             }
-            Started::Full(begin) => {
+            StartOutcome::Full(begin) => {
                 self.tally.full += u64::from(begin.is_wanted);
                 Some(begin)
             }

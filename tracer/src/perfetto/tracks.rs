@@ -17,23 +17,23 @@ const REMEMBERED: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     last: u64,
-    processes: HashMap<u32, Named>,
+    processes: HashMap<u32, Track>,
     /// By the process and the thread.
-    threads: HashMap<(u32, u32), Thread>,
+    threads: HashMap<(u32, u32), ThreadTracks>,
     /// The end and the track of the last slice of each track that a pair has in a process.
     lanes: HashMap<(u32, usize), BTreeSet<(u64, u64)>>,
 }
 
 /// A track with the name that it was described with.
 #[derive(Debug, Default)]
-struct Named {
+struct Track {
     uuid: u64,
     name: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
-struct Thread {
-    track: Named,
+struct ThreadTracks {
+    track: Track,
     placed: Nest,
     /// The tracks for slices that would overlap others, by the number of the pair.
     overlapping: HashMap<usize, u64>,
@@ -119,7 +119,7 @@ impl Tracks {
     }
 }
 
-impl Named {
+impl Track {
     fn rename(&mut self, last: &mut u64, name: &[u8]) {
         if self.uuid == 0 {
             *last += 1;

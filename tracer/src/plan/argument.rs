@@ -35,7 +35,7 @@ pub enum Source {
     /// It is read, and may have another value than in the source.
     Doubtful(Box<DoubtfulSource>),
     /// It cannot be read.
-    Unread(Unread),
+    Unread(UnreadReason),
 }
 
 /// What becomes of doubtful arguments.
@@ -59,7 +59,7 @@ pub struct DoubtfulSource {
     /// doubt. `None` if it is not known, or cannot be read.
     pub before: Option<Reading>,
     /// Why it is doubtful.
-    pub why: Unread,
+    pub why: UnreadReason,
     /// Whether filters, keys and counts take it.
     pub is_taken: bool,
 }
@@ -105,7 +105,7 @@ pub enum Reading {
 
 /// Why an argument is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unread {
+pub enum UnreadReason {
     /// The resolution does not say where it is.
     Omitted(ArgumentOmission),
     /// A BPF program cannot read it.
@@ -141,7 +141,7 @@ impl Placeholder {
     }
 }
 
-impl Unread {
+impl UnreadReason {
     /// What stands in place of the value.
     #[must_use]
     pub fn placeholder(&self) -> Placeholder {

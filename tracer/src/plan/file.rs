@@ -13,7 +13,8 @@ use simple_markers_resolver::types::Names;
 
 use super::{
     Aggregate, DoubtfulSource, FieldType, Input, LeftOut, MAX_TEXT, MAX_WORDS, Placeholder, Plan, PlannedArgument,
-    PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
+    PlannedImage, PlannedMarker, PlannedSite, Reading, Source, UnreadReason, UnwatchedKind, UnwatchedReason,
+    expression,
 };
 
 /// The latest version of plan files. Version 2 has switches, and version 3 doubtful values. A reader
@@ -243,7 +244,7 @@ fn write(reading: &Reading, json: &mut Map<String, Json>) {
 
 fn argument(json: JsonObject<'_>, inputs: &[Input]) -> Result<PlannedArgument, JsonError> {
     let source = match (Placeholder::read(json)?, json.some("either")) {
-        (Some(placeholder), _) => Source::Unread(Unread::Filed { placeholder, words: json.maybe_name("why")? }),
+        (Some(placeholder), _) => Source::Unread(UnreadReason::Filed { placeholder, words: json.maybe_name("why")? }),
         (None, None) if json.some("doubtful").is_some() => doubtful(json, inputs)?,
         (None, None) => Source::Read(reading(json, inputs)?),
         (None, Some(_)) => match <[Reading; 2]>::try_from(json.all("either", |json| reading(json, inputs))?) {
@@ -260,7 +261,7 @@ fn doubtful(json: JsonObject<'_>, inputs: &[Input]) -> Result<Source, JsonError>
     }
     let before = json.some("before").map(|before| reading(JsonObject::of(before)?, inputs)).transpose();
     let before = before.map_err(|error| error.at("before"))?;
-    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: json.maybe_name("why")? };
+    let why = UnreadReason::Filed { placeholder: Placeholder::Doubtful, words: json.maybe_name("why")? };
     Ok(Source::Doubtful(Box::new(DoubtfulSource { here: reading(json, inputs)?, before, why, is_taken: false })))
 }
 
@@ -297,6 +298,6 @@ fn left_out(json: JsonObject<'_>, images: usize) -> Result<LeftOut, JsonError> {
         image: json.index("image", images)?,
         marker: json.name("marker")?,
         place: json.text("place")?.to_owned(),
-        why: Unwatched::Filed { kind, words: json.name("why")? },
+        why: UnwatchedReason::Filed { kind, words: json.name("why")? },
     })
 }

@@ -17,12 +17,12 @@ pub struct LeftOut {
     /// Its address.
     pub place: String,
     /// Why it is not watched.
-    pub why: Unwatched,
+    pub why: UnwatchedReason,
 }
 
 /// Why a site is not watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unwatched {
+pub enum UnwatchedReason {
     /// As the resolution says it.
     Omitted(SiteOmission),
     /// As a plan file or a recording says it.
@@ -45,7 +45,7 @@ pub enum UnwatchedKind {
     Other,
 }
 
-impl Unwatched {
+impl UnwatchedReason {
     /// The kind of the reason.
     #[must_use]
     pub fn kind(&self) -> UnwatchedKind {
@@ -58,7 +58,7 @@ impl Unwatched {
     }
 }
 
-impl Display for Unwatched {
+impl Display for UnwatchedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Omitted(omission) => f.write_str(&english::export::site(omission)),

@@ -18,13 +18,13 @@ mod tests;
 
 pub use aggregate::{Aggregate, By, Interval};
 pub use argument::{
-    DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, Unread,
+    DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };
 pub use condition::{Condition, LONGEST_TEXT, Number, Operator, Place, Readable};
 pub use event::{COMMON, EventField, KernelEvent};
 pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
 pub(crate) use input::{MAX_DEPTH, MAX_NODES};
-pub use left_out::{LeftOut, Unwatched, UnwatchedKind};
+pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};
 pub use shared::FieldType;
-pub use sites::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, Recorded, TextLimit};
+pub use sites::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecorderProbe, TextLimit};

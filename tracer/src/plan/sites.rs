@@ -110,7 +110,7 @@ pub struct PlannedSite {
     /// What is counted, if hits are counted.
     pub aggregate: Aggregate,
     /// How the program records the site itself; `None` if a program of the kernel reads it.
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecorderProbe>,
 }
 
 impl PlannedSite {
@@ -142,7 +142,7 @@ impl PlannedSite {
 /// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
 /// are one site, that of the first one: a record does not say which copy was passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecorderProbe {
     /// The offset of the recorder's control block in the file.
     pub control: FileOffset,
     /// What the recorder writes.

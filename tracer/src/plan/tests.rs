@@ -100,8 +100,9 @@ fn plan() -> Plan {
         Reading::Number { field: 0, size: 4, kind: Unsigned },
         Reading::Constant { bits: 1, size: 4, kind: Unsigned },
     );
-    let unread =
-        |placeholder, words: Option<&str>| Source::Unread(Unread::Filed { placeholder, words: words.map(Into::into) });
+    let unread = |placeholder, words: Option<&str>| {
+        Source::Unread(UnreadReason::Filed { placeholder, words: words.map(Into::into) })
+    };
     let text = Input::Text { address: register(4), limit: None, most: 1 };
     let bytes = Input::Bytes { address: register(4), length: register(5), most: MAX_TEXT };
     let mut sites: Vec<PlannedSite> = expressions()
@@ -128,7 +129,7 @@ fn plan() -> Plan {
         image: 1,
         marker: "a:three".into(),
         place: "0x1000".into(),
-        why: Unwatched::Filed { kind, words: "because".into() },
+        why: UnwatchedReason::Filed { kind, words: "because".into() },
     };
     Plan {
         images: vec![image("/bin/a", "c0de", Some(24)), image("/lib/\u{e4}.so", "0123", None)],
@@ -163,22 +164,22 @@ fn reasons_are_kept_as_words() {
         0,
         Vec::new(),
         vec![
-            ("a", Source::Unread(Unread::Omitted(omission))),
-            ("b", Source::Unread(Unread::TooMany)),
-            ("c", Source::Unread(Unread::Uncompilable(Uncompilable::Float))),
+            ("a", Source::Unread(UnreadReason::Omitted(omission))),
+            ("b", Source::Unread(UnreadReason::TooMany)),
+            ("c", Source::Unread(UnreadReason::Uncompilable(Uncompilable::Float))),
         ],
     )];
     let why = SiteOmission::NotExact { exactness: Exactness::Folded, reason: None };
     let folded = english::export::site(&why);
     plan.left_out.truncate(1);
-    plan.left_out[0].why = Unwatched::Omitted(why);
+    plan.left_out[0].why = UnwatchedReason::Omitted(why);
     let read = read(&plan.to_json()).expect("a plan");
     let sources: Vec<_> = read.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect();
-    let filed = |placeholder, words| Source::Unread(Unread::Filed { placeholder, words });
+    let filed = |placeholder, words| Source::Unread(UnreadReason::Filed { placeholder, words });
     let (lost, unreadable) = (Placeholder::Lost, Placeholder::Unreadable);
     assert_eq!(sources, [filed(lost, Some(words.into())), filed(unreadable, None), filed(unreadable, None)]);
     let kind = UnwatchedKind::NotExact(Exactness::Folded);
-    assert_eq!(read.left_out[0].why, Unwatched::Filed { kind, words: folded.into() });
+    assert_eq!(read.left_out[0].why, UnwatchedReason::Filed { kind, words: folded.into() });
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn a_plan_with_a_switch_is_of_another_version() {
 }
 
 fn doubtful(here: Reading, before: Option<Reading>) -> Source {
-    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+    let why = UnreadReason::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
     Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
 }
 
@@ -288,7 +289,7 @@ fn a_plan_with_doubtful_values_is_of_another_version() {
     let is_taken = |source: &Source| matches!(source, Source::Doubtful(of) if of.is_taken);
     assert_eq!(treated(DoubtfulValues::Taken).iter().map(is_taken).collect::<Vec<_>>(), [true, true, false]);
     assert!(!treated(DoubtfulValues::Marked).iter().any(is_taken));
-    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+    let why = UnreadReason::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
     let strict = [Source::Unread(why), Source::Either(number(0), constant), Source::Read(number(0))];
     assert_eq!(treated(DoubtfulValues::Strict), strict);
 }
@@ -371,9 +372,9 @@ fn what_this_machine_cannot_read_is_left_out() {
     let sources: Vec<_> = without.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect();
     let unread = |words: Option<&str>| {
         let words = words.map(Into::into);
-        Source::Unread(Unread::Filed { placeholder: Placeholder::Doubtful, words })
+        Source::Unread(UnreadReason::Filed { placeholder: Placeholder::Doubtful, words })
     };
-    let uncompilable = Source::Unread(Unread::Uncompilable(Uncompilable::ThreadLocal));
+    let uncompilable = Source::Unread(UnreadReason::Uncompilable(Uncompilable::ThreadLocal));
     let maybe = doubtful(number(0), None);
     assert_eq!(sources, [uncompilable, Source::Read(number(0)), unread(None), maybe, unread(Some("it moves"))]);
 

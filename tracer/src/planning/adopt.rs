@@ -2,13 +2,14 @@
 
 use crate::bpf::{Target, input};
 use crate::plan::{
-    Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable, Unread,
+    Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable,
+    UnreadReason,
 };
 
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
     /// that are left out that the functions accept. Arguments that cannot be read on this machine
-    /// become [`Unread::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the
+    /// become [`UnreadReason::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the
     /// kernel's `task_struct`; `None` if it is not known.
     ///
     /// It does nothing if the other plan has no such image.
@@ -78,12 +79,12 @@ impl Source {
         match self {
             Self::Read(reading) => {
                 if let Err(why) = reading.renumber(fields) {
-                    *self = Self::Unread(Unread::Uncompilable(why));
+                    *self = Self::Unread(UnreadReason::Uncompilable(why));
                 }
             }
             Self::Either(here, before) => {
                 if here.renumber(fields).and_then(|()| before.renumber(fields)).is_err() {
-                    *self = Self::Unread(Unread::Filed { placeholder: Placeholder::Doubtful, words: None });
+                    *self = Self::Unread(UnreadReason::Filed { placeholder: Placeholder::Doubtful, words: None });
                 }
             }
             Self::Doubtful(doubtful) => {

@@ -18,14 +18,15 @@ use simple_markers_resolver::types::{Names, Shape, Type};
 use crate::bpf::{Target, input};
 use crate::plan::{
     Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan, PlannedArgument,
-    PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source, TextLimit, Uncompilable, Unread, Unwatched,
+    PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source, TextLimit, Uncompilable, UnreadReason,
+    UnwatchedReason,
 };
 use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
 
 /// How a plan is made.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct PlanSettings {
     /// Which sites are watched besides exact ones, and where the probes go.
     pub export: export::ExportSettings,
     /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`].
@@ -40,7 +41,7 @@ pub struct Settings {
     pub doubtful: DoubtfulValues,
 }
 
-impl Default for Settings {
+impl Default for PlanSettings {
     /// Exact sites, texts of 256 bytes, and no thread-local variables, for programs that may sleep.
     fn default() -> Self {
         let export = export::ExportSettings::default();
@@ -62,7 +63,7 @@ impl Plan {
         path: &str,
         thread_locals: &ThreadLocals,
         keep: &dyn Fn(&Marker) -> bool,
-        settings: &Settings,
+        settings: &PlanSettings,
     ) -> Result<(), ExportError> {
         // Doubtful arguments are read below.
         let chosen = export::ExportSettings { doubtful: false, ..settings.export.clone() };
@@ -101,7 +102,7 @@ impl Plan {
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
                 PlanEntry::LeftOut { marker, place, why } => {
-                    let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
+                    let (marker, why) = (Arc::clone(&marker.name), UnwatchedReason::Omitted(why));
                     self.left_out.push(LeftOut { image: number, marker, place, why });
                 }
             }
@@ -172,7 +173,7 @@ fn site(
     (marker, names): (usize, &[Option<Arc<Names>>]),
     target: &Target,
     thread_locals: &ThreadLocals,
-    settings: &Settings,
+    settings: &PlanSettings,
 ) -> PlannedSite {
     let mut inputs = Vec::new();
     let wanted = point.wanted();
@@ -187,7 +188,7 @@ fn site(
     let read: Vec<(Option<Expr>, Result<Fetch, ArgumentOmission>)> = read.collect();
     let text = settings.text.clamp(1, MAX_TEXT);
     let mut source = |wanted: &WantedArgument<'_>, limit: &Option<Expr>, fetched: &Result<Fetch, ArgumentOmission>| {
-        let mut reader = Reader { inputs: &mut inputs, target, thread_locals, text, limit: limit.clone() };
+        let mut reader = InputBuilder { inputs: &mut inputs, target, thread_locals, text, limit: limit.clone() };
         match fetched {
             Err(ArgumentOmission::Doubtful(why)) => reader.doubtful(wanted, why.clone(), settings.doubtful),
             fetched => reader.source(fetched, wanted.argument),
@@ -266,7 +267,7 @@ fn recorded(
         arguments,
         filter: None,
         aggregate: Aggregate::Hits,
-        recorded: Some(Recorded { control, words, limits, copies: 1 }),
+        recorded: Some(RecorderProbe { control, words, limits, copies: 1 }),
     })
 }
 
@@ -327,7 +328,7 @@ fn smaller(length: &Expr, limit: &Expr) -> Option<Expr> {
 }
 
 /// Makes the inputs of a site.
-struct Reader<'a> {
+struct InputBuilder<'a> {
     inputs: &'a mut Vec<Input>,
     target: &'a Target,
     thread_locals: &'a ThreadLocals,
@@ -336,11 +337,11 @@ struct Reader<'a> {
     limit: Option<Expr>,
 }
 
-impl Reader<'_> {
+impl InputBuilder<'_> {
     fn source(&mut self, fetched: &Result<Fetch, ArgumentOmission>, argument: &Argument) -> Source {
         match fetched.as_ref() {
             Ok(fetched) => self.reading(argument, fetched).map_or_else(Source::Unread, Source::Read),
-            Err(why) => Source::Unread(Unread::Omitted(why.clone())),
+            Err(why) => Source::Unread(UnreadReason::Omitted(why.clone())),
         }
     }
 
@@ -356,7 +357,7 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        let why = Unread::Omitted(ArgumentOmission::Doubtful(why));
+        let why = UnreadReason::Omitted(ArgumentOmission::Doubtful(why));
         match (here, before) {
             (Some(here), Some(before)) if doubtful == DoubtfulValues::Strict => Source::Either(here, before),
             (Some(here), before) if doubtful != DoubtfulValues::Strict => {
@@ -377,7 +378,7 @@ impl Reader<'_> {
         self.reading(&at, &fetch(&at, letter, false).ok()?).ok()
     }
 
-    fn reading(&mut self, argument: &Argument, fetched: &Fetch) -> Result<Reading, Unread> {
+    fn reading(&mut self, argument: &Argument, fetched: &Fetch) -> Result<Reading, UnreadReason> {
         match fetched {
             Fetch::Number { at: Operand::Constant(bits), size, kind } => {
                 Ok(Reading::Constant { bits: *bits, size: *size, kind: *kind })
@@ -405,10 +406,10 @@ impl Reader<'_> {
                     Ok(offset) => generic(address).and_then(|address| address.plus(offset)),
                     Err(_) => None,
                 };
-                let address = address.ok_or(Unread::Uncompilable(Uncompilable::TooLarge))?;
+                let address = address.ok_or(UnreadReason::Uncompilable(Uncompilable::TooLarge))?;
                 let length = operand(length, 8)?;
                 let length = match &self.limit {
-                    Some(limit) => smaller(&length, limit).ok_or(Unread::Uncompilable(Uncompilable::TooLarge))?,
+                    Some(limit) => smaller(&length, limit).ok_or(UnreadReason::Uncompilable(Uncompilable::TooLarge))?,
                     None => length,
                 };
                 let field = self.input(Input::Bytes { address, length, most: self.text })?;
@@ -418,15 +419,15 @@ impl Reader<'_> {
     }
 
     /// Adds an input, and returns the field of the record that has its value.
-    fn input(&mut self, input: Input) -> Result<usize, Unread> {
-        let input = located(input, self.thread_locals).ok_or(Unread::Uncompilable(Uncompilable::ThreadLocal))?;
-        input::check(&input, self.target).map_err(Unread::Uncompilable)?;
+    fn input(&mut self, input: Input) -> Result<usize, UnreadReason> {
+        let input = located(input, self.thread_locals).ok_or(UnreadReason::Uncompilable(Uncompilable::ThreadLocal))?;
+        input::check(&input, self.target).map_err(UnreadReason::Uncompilable)?;
         if let Some(field) = self.inputs.iter().position(|known| *known == input) {
             return Ok(field);
         }
         let words = self.inputs.iter().map(Input::words).sum::<usize>();
         if words + input.words() > MAX_WORDS {
-            return Err(Unread::TooMany);
+            return Err(UnreadReason::TooMany);
         }
         self.inputs.push(input);
         Ok(self.inputs.len() - 1)
@@ -457,7 +458,7 @@ fn array_size(of: &Type) -> Option<u64> {
 }
 
 /// The computation of a number of `size` bytes.
-fn operand(at: &Operand, size: u8) -> Result<Expr, Unread> {
+fn operand(at: &Operand, size: u8) -> Result<Expr, UnreadReason> {
     let unsigned = ValueType::Unsigned(size);
     let expr = match at {
         Operand::Register(register) => Expr::new(Node::Register(*register, unsigned)),
@@ -465,7 +466,7 @@ fn operand(at: &Operand, size: u8) -> Result<Expr, Unread> {
         Operand::Value(value) => Some(value.clone()),
         Operand::Constant(value) => Some(Expr::constant(*value)),
     };
-    expr.ok_or(Unread::Uncompilable(Uncompilable::TooLarge))
+    expr.ok_or(UnreadReason::Uncompilable(Uncompilable::TooLarge))
 }
 
 /// A number of 8 bytes as an address.

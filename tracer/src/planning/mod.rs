@@ -3,4 +3,4 @@
 mod adopt;
 mod make;
 
-pub use make::Settings;
+pub use make::PlanSettings;

@@ -4,8 +4,8 @@ use simple_markers_record::buffer::Layout as Words;
 use simple_markers_record::buffer::event::{Argument, Arguments, Event, NO_CPU};
 
 use crate::bytes::put;
-use crate::ftrace::machine::{Header, start};
-use crate::plan::{Recorded, TextLimit};
+use crate::ftrace::machine::{RecordHeader, start};
+use crate::plan::{RecorderProbe, TextLimit};
 use crate::record::{FieldKind, Layout};
 
 /// In place of the address of a text, which is not recorded. A text is not null.
@@ -13,7 +13,13 @@ const ADDRESS: u64 = 1;
 
 /// Writes the record of an event of a probe, whose arguments are the fields in their order. Returns
 /// whether they have the layout of the probe.
-pub fn write(header: &Header<'_>, event: &Event<'_>, probe: &Recorded, layout: &Layout, record: &mut Vec<u8>) -> bool {
+pub fn write(
+    header: &RecordHeader<'_>,
+    event: &Event<'_>,
+    probe: &RecorderProbe,
+    layout: &Layout,
+    record: &mut Vec<u8>,
+) -> bool {
     start(header, layout, record);
     let mut fields = layout.fields().iter();
     let limits = probe.limits.iter().copied().chain(std::iter::repeat(None));
@@ -75,9 +81,9 @@ mod tests {
             arguments.extend(bytes);
         }
         let event = Event { time: 5, id: 1, cpu: 3, arguments: &arguments };
-        let header = Header { time: 9, thread: 11, process: 10, site: 2, cpu: cpu(&event), name: b"worker" };
+        let header = RecordHeader { time: 9, thread: 11, process: 10, site: 2, cpu: cpu(&event), name: b"worker" };
         let mut bytes = Vec::new();
-        let probe = |words, limits: &[Option<TextLimit>]| Recorded {
+        let probe = |words, limits: &[Option<TextLimit>]| RecorderProbe {
             control: FileOffset(0),
             words,
             limits: limits.to_vec(),

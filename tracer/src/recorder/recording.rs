@@ -21,7 +21,7 @@ use crate::Hit;
 use crate::ctf::{Description, Writer};
 use crate::ftrace::machine;
 use crate::plan::{
-    ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source,
+    ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source,
     TextLimit,
 };
 use crate::record::{FieldKind, Layout, Record};
@@ -151,11 +151,11 @@ impl Metadata {
 
     /// The event of a thread as a hit, whose record goes to `record`. `None` if there is no such probe, or it
     /// has other arguments.
-    fn hit<'h>(&'h self, thread: &Thread<'_>, count: u64, record: &'h mut Vec<u8>) -> Option<Hit<'h>> {
+    fn hit<'h>(&'h self, thread: &ThreadPackets<'_>, count: u64, record: &'h mut Vec<u8>) -> Option<Hit<'h>> {
         let (packet, event) = thread.event.as_ref()?;
         let number = *self.sites.get(&event.id)?;
         let (planned, layout) = (self.plan.sites.get(number)?, self.layouts.get(number)?);
-        let header = machine::Header {
+        let header = machine::RecordHeader {
             time: ns(count, self.rate),
             thread: packet.tid,
             process: packet.pid,
@@ -210,7 +210,7 @@ fn site(marker: usize, format: &str, arguments: &str, types: &str) -> Option<Pla
         }));
     }
     // It is not known how many copies there are, so no address is that of a hit.
-    let recorded = Some(Recorded { control: FileOffset(0), words, limits, copies: 0 });
+    let recorded = Some(RecorderProbe { control: FileOffset(0), words, limits, copies: 0 });
     Some(PlannedSite { recorded, ..PlannedSite::without_code(0, marker, inputs, planned) })
 }
 
@@ -242,7 +242,7 @@ fn number_type(of: &str, letter: char) -> Option<(u8, NumberKind)> {
 
 /// A recording as `smark` writes it.
 #[derive(Clone, Debug)]
-pub struct Converted {
+pub struct ConvertedRecording {
     /// What the events mean.
     pub description: Description,
     /// The packets.
@@ -253,8 +253,8 @@ pub struct Converted {
 
 /// Makes a recording of those of all threads, each in a file of its own, in the order of their times.
 #[must_use]
-pub fn convert(metadata: &Metadata, files: &[&[u8]]) -> Converted {
-    let mut threads: Vec<Thread<'_>> = files.iter().map(|file| Thread::new(file)).collect();
+pub fn convert(metadata: &Metadata, files: &[&[u8]]) -> ConvertedRecording {
+    let mut threads: Vec<ThreadPackets<'_>> = files.iter().map(|file| ThreadPackets::new(file)).collect();
     let (mut damages, mut next) = (Vec::new(), BinaryHeap::new());
     for (number, thread) in threads.iter_mut().enumerate() {
         match thread.advance() {
@@ -288,11 +288,11 @@ pub fn convert(metadata: &Metadata, files: &[&[u8]]) -> Converted {
     }
     writer.set_lost(threads.iter().map(|thread| thread.lost).fold(0, u64::saturating_add));
     stream.extend(writer.finish().into_iter().flat_map(|packet| packet.bytes));
-    Converted { description: writer.description().clone(), stream, damages }
+    ConvertedRecording { description: writer.description().clone(), stream, damages }
 }
 
 /// The packets of a thread, one after the other.
-struct Thread<'a> {
+struct ThreadPackets<'a> {
     file: &'a [u8],
     /// Where the packet starts, and the next one.
     packet: usize,
@@ -305,7 +305,7 @@ struct Thread<'a> {
     lost: u64,
 }
 
-impl<'a> Thread<'a> {
+impl<'a> ThreadPackets<'a> {
     fn new(file: &'a [u8]) -> Self {
         Self { file, packet: 0, next: 0, header: None, events: Events::new(&[]), event: None, lost: 0 }
     }
@@ -415,7 +415,7 @@ event {
     /// The lines of the hits, with the time and the thread before each; and what is damaged.
     fn lines(files: &[&[u8]]) -> (Vec<String>, u64, Vec<(usize, Damage)>) {
         let metadata = Metadata::parse(METADATA).expect("metadata");
-        let Converted { description, stream, damages } = convert(&metadata, files);
+        let ConvertedRecording { description, stream, damages } = convert(&metadata, files);
         assert_eq!((description.clock_offset, description.sites[0].known_address()), (3_000_000_500, None));
         let plan = description.plan();
         let mut events = Events::new(&description, &plan, &stream);

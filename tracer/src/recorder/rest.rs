@@ -17,10 +17,10 @@ pub const LOOK: u64 = 5_000_000_000;
 
 /// Whether somebody has to look for hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rest(State);
+pub struct Rest(RestState);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum RestState {
     /// Nobody has looked yet.
     #[default]
     New,
@@ -39,24 +39,24 @@ impl Rest {
     pub fn look(&mut self, now: u64, is_any: bool) -> bool {
         let is_over = |since: u64, time| now.saturating_sub(since) >= time;
         match self.0 {
-            _ if is_any => self.0 = State::Awake { since: now },
-            State::New => self.0 = State::Awake { since: now },
-            State::Awake { since } => return is_over(since, QUIET),
-            State::Asked { since } if is_over(since, SETTLE) => self.0 = State::Asleep,
-            State::Asked { .. } | State::Asleep => {}
+            _ if is_any => self.0 = RestState::Awake { since: now },
+            RestState::New => self.0 = RestState::Awake { since: now },
+            RestState::Awake { since } => return is_over(since, QUIET),
+            RestState::Asked { since } if is_over(since, SETTLE) => self.0 = RestState::Asleep,
+            RestState::Asked { .. } | RestState::Asleep => {}
         }
         false
     }
 
     /// Notes that the programs were asked at a time, and whether all of them will tell.
     pub fn asked(&mut self, now: u64, is_all: bool) {
-        self.0 = if is_all { State::Asked { since: now } } else { State::Awake { since: now } };
+        self.0 = if is_all { RestState::Asked { since: now } } else { RestState::Awake { since: now } };
     }
 
     /// Whether the programs tell of the next hit.
     #[must_use]
     pub fn is_asleep(self) -> bool {
-        self.0 == State::Asleep
+        self.0 == RestState::Asleep
     }
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::error::Error;
 use super::notices::Notices;
 use super::programs::Programs;
-use super::recorded::Recorded;
+use super::recorded::RecordedHits;
 use super::recorder::Failure;
 use super::request::{Mode, Scope, SessionError, has_intervals};
 use super::tracefs::{Tracefs, remove_leftovers};
-use crate::aggregate::{Counted, Tallies, Tally};
+use crate::aggregate::{RawCounts, Tallies, Tally};
 use crate::hit::Hit;
 use crate::plan::Plan;
 
@@ -54,7 +54,7 @@ pub struct Session {
     kernel: Kernel,
     /// `None` if the programs record every hit themselves, and it cannot be started.
     running: Option<Running>,
-    recorded: Option<Recorded>,
+    recorded: Option<RecordedHits>,
 }
 
 /// The engine that runs.
@@ -105,7 +105,7 @@ impl Session {
             if self.running.is_some() && matches!(self.mode, Mode::Count { .. }) && has_intervals(plan) {
                 return Err(SessionError::NotInOrder);
             }
-            self.recorded = Some(Recorded::new(&self.scope, self.mode)?);
+            self.recorded = Some(RecordedHits::new(&self.scope, self.mode)?);
         }
         // A plan without sites starts the engine too, which tells whether it works.
         let is_for_engine = plan.sites.is_empty() || plan.sites.iter().any(|site| site.recorded.is_none());
@@ -245,7 +245,7 @@ impl Session {
             Some(Running::Tracefs(tracefs)) => tracefs.has_waiting(),
             None => false,
         };
-        of_engine || self.recorded.as_ref().is_some_and(Recorded::has_waiting)
+        of_engine || self.recorded.as_ref().is_some_and(RecordedHits::has_waiting)
     }
 
     /// What is readable when there are hits, if they are wanted, or notices.
@@ -334,9 +334,9 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
-        let mut counted = Counted { tallies: self.tallies_of_engine()?, ..Counted::default() };
+        let mut counted = RawCounts { tallies: self.tallies_of_engine()?, ..RawCounts::default() };
         if let Some(recorded) = &self.recorded {
-            counted.add(Counted { tallies: recorded.counts.tallies().to_vec(), ..Counted::default() });
+            counted.add(RawCounts { tallies: recorded.counts.tallies().to_vec(), ..RawCounts::default() });
         }
         Ok(counted.tallies)
     }
@@ -354,17 +354,17 @@ impl Session {
     /// # Errors
     ///
     /// A map cannot be read.
-    pub fn counted(&self) -> Result<Counted, Error> {
+    pub fn counted(&self) -> Result<RawCounts, Error> {
         let mut counted = match (&self.running, &self.recorded) {
             // It hands on its hits, and only knows which of them had no space or could not be filtered.
             (Some(_), Some(recorded)) if recorded.is_in_order => {
                 let tallies = self.tallies_of_engine()?;
                 let tallies = tallies.iter().map(|of_site| of_site.only(Tally::Unfiltered)).collect();
-                Counted { tallies, ..Counted::default() }
+                RawCounts { tallies, ..RawCounts::default() }
             }
             (Some(Running::Bpf(programs)), _) => programs.counted()?,
             (Some(Running::Tracefs(tracefs)), _) => tracefs.counted(),
-            (None, _) => Counted::default(),
+            (None, _) => RawCounts::default(),
         };
         if let Some(recorded) = &self.recorded {
             counted.add(recorded.counts.counted());

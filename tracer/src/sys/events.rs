@@ -95,13 +95,13 @@ pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_in
 
 /// Programs that are attached to events.
 #[derive(Debug, Default)]
-pub(super) struct Attached {
+pub(super) struct EventPrograms {
     /// They are kept to be asked how often they did not run.
     programs: Vec<OwnedFd>,
     events: Vec<OwnedFd>,
 }
 
-impl Attached {
+impl EventPrograms {
     /// Attaches a program to the event with the number `id`. Returns the link, which detaches it when it
     /// is closed. `site` is what the program gets from `bpf_get_attach_cookie`.
     pub(super) fn add(

@@ -60,9 +60,9 @@ unsafe impl Send for Mapping {}
 
 /// The bytes of a file, mapped to be read.
 #[derive(Debug)]
-pub(super) struct Bytes(Mapping);
+pub(super) struct FileMapping(Mapping);
 
-impl Bytes {
+impl FileMapping {
     /// `None` if it is empty or cannot be mapped.
     pub(super) fn of(file: &std::fs::File) -> Option<Self> {
         let size = usize::try_from(file.metadata().ok()?.len()).ok().filter(|size| *size > 0)?;

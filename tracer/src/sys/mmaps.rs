@@ -29,12 +29,12 @@ const MMAP: u32 = 1;
 /// What processes map.
 #[derive(Debug)]
 pub(super) struct Mmaps {
-    buffers: Vec<Buffer>,
+    buffers: Vec<PerfBuffer>,
 }
 
 /// What one thread and its children map on one CPU.
 #[derive(Debug)]
-struct Buffer {
+struct PerfBuffer {
     event: OwnedFd,
     /// A page with the positions, and the records.
     pages: Mapping,
@@ -49,7 +49,7 @@ impl Mmaps {
         if threads.is_empty() || cpus.is_empty() || threads.len().saturating_mul(cpus.len()) > MOST {
             return None;
         }
-        let each = threads.iter().flat_map(|thread| cpus.iter().map(move |cpu| Buffer::open(*thread, *cpu)));
+        let each = threads.iter().flat_map(|thread| cpus.iter().map(move |cpu| PerfBuffer::open(*thread, *cpu)));
         Some(Self { buffers: each.collect::<Option<_>>()? })
     }
 
@@ -80,7 +80,7 @@ impl Mmaps {
     }
 }
 
-impl Buffer {
+impl PerfBuffer {
     fn open(thread: u32, cpu: u32) -> Option<Self> {
         let attributes = Attributes::new(TYPE_SOFTWARE, DUMMY, FLAGS).telling_at_once();
         let event = open(&attributes, i32::try_from(thread).ok()?, i32::try_from(cpu).ok()?).ok()?;

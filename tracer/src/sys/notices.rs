@@ -7,9 +7,9 @@ use super::bpf::{self, Kind, MapType};
 use super::error::Error;
 use super::mmaps::Mmaps;
 use super::processes::Among;
-use super::ring::Ring;
+use super::ring::RingBuffer;
 use crate::bpf::assembler::{Assembler, Code, TooLong};
-use crate::bpf::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use crate::bpf::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use crate::bpf::program::process_byte;
 
 /// The size of the buffer in bytes. A notice takes 16.
@@ -18,8 +18,8 @@ const SIZE: u32 = 1 << 16;
 /// The numbers of processes that have mapped something.
 #[derive(Debug)]
 pub(super) struct Notices {
-    map: bpf::Map,
-    ring: Ring,
+    map: bpf::KernelMap,
+    ring: RingBuffer,
     program: OwnedFd,
     links: Vec<OwnedFd>,
     /// What the processes that were named and their children map; `None` if their loaders have to tell.
@@ -39,14 +39,14 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
         Among::All => {}
         Among::Links(pids) => {
             for pid in pids {
-                code.jump_if_immediate(Condition::Equal, Reg::R8, *pid as i32, is_watched);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R8, *pid as i32, is_watched);
             }
             code.jump(end);
         }
         Among::Set(_) => {
             process_byte(&mut code, Reg::R0);
             code.load(Size::One, Reg::R1, Reg::R1, 0);
-            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, end);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, end);
         }
     }
     if code.is_used(is_watched) {
@@ -56,7 +56,7 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
     code.set(Reg::R2, 8);
     code.set(Reg::R3, 0);
     code.call(Helper::RingbufReserve);
-    code.jump_if_immediate(Condition::Equal, Reg::R0, 0, end);
+    code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
     code.store(Size::Eight, Reg::R0, 0, Reg::R8);
     code.copy(Reg::R1, Reg::R0);
     code.set(Reg::R2, 0);
@@ -75,8 +75,8 @@ impl Notices {
             return Ok(None);
         }
         let Ok(code) = notice(among) else { return Ok(None) };
-        let map = bpf::Map::new(MapType::Ringbuf, 0, SIZE)?;
-        let ring = Ring::new(map.descriptor(), SIZE as usize)?;
+        let map = bpf::KernelMap::new(MapType::Ringbuf, 0, SIZE)?;
+        let ring = RingBuffer::new(map.descriptor(), SIZE as usize)?;
         let descriptor = |it| if it == Map::Ring { map.descriptor() } else { among.descriptor() };
         let code = code.link(&descriptor);
         let at_exec = bpf::load(&code, Kind::Tracepoint)?;

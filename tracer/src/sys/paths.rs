@@ -41,7 +41,7 @@ struct Watch {
 
 /// A place on the way to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     /// An entry of a folder, which may be another one later: a file, a symbolic link, or nothing yet.
     Entry { folder: PathBuf, name: OsString },
     /// A folder on the way, which is an entry of another one. What happens to a folder itself is not told while
@@ -106,7 +106,7 @@ impl Paths {
     fn watch(&mut self) -> io::Result<()> {
         let mut result = Ok(());
         for _ in 0..MOST_TRIES {
-            let steps: Vec<Step> = self.paths.iter().flat_map(|path| steps(path)).collect();
+            let steps: Vec<PathStep> = self.paths.iter().flat_map(|path| steps(path)).collect();
             let mut watches: HashMap<libc::c_int, Watch> = HashMap::new();
             // What can be watched is, whatever happens to the rest.
             result = Ok(());
@@ -125,13 +125,13 @@ impl Paths {
         result
     }
 
-    fn add(&self, step: &Step, watches: &mut HashMap<libc::c_int, Watch>) -> io::Result<()> {
+    fn add(&self, step: &PathStep, watches: &mut HashMap<libc::c_int, Watch>) -> io::Result<()> {
         let (path, mask, name) = match step {
-            Step::Entry { folder, name } => (folder, ENTRIES | ITSELF | libc::IN_ONLYDIR, Some(name)),
-            Step::Folder { folder, name } => (folder, libc::IN_DELETE | ITSELF | libc::IN_ONLYDIR, Some(name)),
+            PathStep::Entry { folder, name } => (folder, ENTRIES | ITSELF | libc::IN_ONLYDIR, Some(name)),
+            PathStep::Folder { folder, name } => (folder, libc::IN_DELETE | ITSELF | libc::IN_ONLYDIR, Some(name)),
             // Somebody who writes to it for a long time tells only at the end.
-            Step::File(path) if is_written(path) => (path, libc::IN_CLOSE_WRITE, None),
-            Step::File(path) => (path, libc::IN_CLOSE_WRITE | libc::IN_MODIFY, None),
+            PathStep::File(path) if is_written(path) => (path, libc::IN_CLOSE_WRITE, None),
+            PathStep::File(path) => (path, libc::IN_CLOSE_WRITE | libc::IN_MODIFY, None),
         };
         let text = CString::new(path.as_os_str().as_bytes())?;
         let set = |mask| {
@@ -144,7 +144,7 @@ impl Paths {
             // It has just been removed: the folder above tells.
             Err(why) if matches!(why.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
             // A folder that must not be read has no entries for us, and may be entered all the same.
-            Err(why) if why.kind() == io::ErrorKind::PermissionDenied && !matches!(step, Step::Entry { .. }) => {
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied && !matches!(step, PathStep::Entry { .. }) => {
                 return Ok(());
             }
             Err(why) => return Err(why),
@@ -156,7 +156,7 @@ impl Paths {
             let _ = set(watch.mask | mask);
         }
         watch.mask |= mask;
-        if matches!(step, Step::File(path) if mask & libc::IN_MODIFY == 0 && !is_written(path)) {
+        if matches!(step, PathStep::File(path) if mask & libc::IN_MODIFY == 0 && !is_written(path)) {
             // The end came before the watch.
             watch.mask |= libc::IN_MODIFY;
             let _ = set(watch.mask);
@@ -177,10 +177,10 @@ fn event(bytes: &[u8]) -> Option<(libc::inotify_event, &OsStr, &[u8])> {
 }
 
 /// The places on the way to a file: another file is at the end if one of them changes.
-fn steps(path: &Path) -> Vec<Step> {
+fn steps(path: &Path) -> Vec<PathStep> {
     let entry = |path: &Path| {
         let (folder, name) = (path.parent()?.to_owned(), path.file_name()?.to_owned());
-        Some(vec![Step::Entry { folder, name }, Step::File(path.to_owned())])
+        Some(vec![PathStep::Entry { folder, name }, PathStep::File(path.to_owned())])
     };
     // The links there do not lead to where their text says.
     if path.starts_with("/proc") {
@@ -196,11 +196,11 @@ fn steps(path: &Path) -> Vec<Step> {
                 let path = at.join(&name);
                 let kind = fs::symlink_metadata(&path).ok().map(|it| it.file_type());
                 if kind.is_some_and(|kind| kind.is_dir()) && !left.is_empty() {
-                    steps.push(Step::Folder { folder: at.clone(), name });
+                    steps.push(PathStep::Folder { folder: at.clone(), name });
                     at = path;
                     continue;
                 }
-                steps.push(Step::Entry { folder: at.clone(), name });
+                steps.push(PathStep::Entry { folder: at.clone(), name });
                 let target = kind.filter(fs::FileType::is_symlink).and_then(|_| fs::read_link(&path).ok());
                 match target.filter(|_| links < MOST_LINKS) {
                     Some(target) => {
@@ -210,7 +210,7 @@ fn steps(path: &Path) -> Vec<Step> {
                         left = more;
                     }
                     None => {
-                        steps.extend(kind.filter(fs::FileType::is_file).map(|_| Step::File(path)));
+                        steps.extend(kind.filter(fs::FileType::is_file).map(|_| PathStep::File(path)));
                         break;
                     }
                 }

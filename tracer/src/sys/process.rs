@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::{Error, Step};
-use super::tree::{Traced, Tree};
+use super::tree::{Tree, TreeEvent};
 
 /// A program that was started.
 ///
@@ -30,7 +30,7 @@ pub struct Child {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExitStatus {
     /// It exited with this status.
     Exited(u8),
     /// A signal killed it.
@@ -141,7 +141,7 @@ impl Child {
     }
 
     /// What has happened to the programs that it executes since the last call.
-    pub fn traced(&mut self) -> Vec<Traced> {
+    pub fn traced(&mut self) -> Vec<TreeEvent> {
         self.tree.as_mut().map(Tree::take).unwrap_or_default()
     }
 
@@ -213,7 +213,7 @@ impl Child {
     }
 
     /// How the program ended; `None` while it runs.
-    pub fn ended(&mut self) -> Option<Ended> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.tree.as_ref().and_then(Tree::status);
         }
@@ -227,8 +227,8 @@ impl Child {
         }
         let status = self.status?;
         Some(match libc::WIFSIGNALED(status) {
-            true => Ended::Killed(libc::WTERMSIG(status)),
-            false => Ended::Exited(libc::WEXITSTATUS(status) as u8),
+            true => ExitStatus::Killed(libc::WTERMSIG(status)),
+            false => ExitStatus::Exited(libc::WEXITSTATUS(status) as u8),
         })
     }
 

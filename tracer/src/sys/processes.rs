@@ -9,7 +9,7 @@ use super::numbers::numbers;
 use super::request::Scope;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
-use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};
+use crate::bpf::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::{self, MAX_PROCESSES, process_byte};
 
@@ -58,11 +58,11 @@ fn forked(numbers: TaskNumbers, follow: bool) -> Result<Code, TooLong> {
     code.copy(Reg::R8, Reg::R0);
     process_byte(&mut code, Reg::R0);
     code.load(Size::One, Reg::R1, Reg::R1, 0);
-    code.jump_if_immediate(Condition::Equal, Reg::R1, 0, done);
+    code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, done);
     read(&mut code, numbers.tgid, PROCESS);
     if !follow {
         code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
-        code.jump_if(Condition::NotEqual, Reg::R1, Reg::R8, done);
+        code.jump_if(JumpCondition::NotEqual, Reg::R1, Reg::R8, done);
     }
     set(&mut code, PROCESS, true);
     read(&mut code, numbers.pid, THREAD);
@@ -84,7 +84,7 @@ fn freed(numbers: TaskNumbers) -> Result<Code, TooLong> {
 /// The set of traced processes.
 #[derive(Debug)]
 pub(super) struct Processes {
-    map: bpf::Map,
+    map: bpf::KernelMap,
     /// A byte for each process number.
     bytes: Mapping,
     /// The processes that were named.
@@ -97,7 +97,7 @@ impl Processes {
     /// An empty set. `follow` says that the children of its processes are added. Their threads always
     /// are.
     fn new(numbers: TaskNumbers, follow: bool) -> Result<Self, Error> {
-        let map = bpf::Map::mappable(MAX_PROCESSES)?;
+        let map = bpf::KernelMap::mappable(MAX_PROCESSES)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = Mapping::new(map.descriptor(), access, MAX_PROCESSES as usize, 0);
         let bytes = bytes.map_err(|why| Error::new(Step::Map, &why))?;
@@ -151,7 +151,7 @@ impl Among {
         Ok(Self::Set(processes))
     }
 
-    /// Whether the programs look processes up in [`crate::bpf::Map::Processes`].
+    /// Whether the programs look processes up in [`crate::bpf::KernelMap::Processes`].
     pub(super) fn is_set(&self) -> bool {
         matches!(self, Self::Set(_))
     }
@@ -173,7 +173,7 @@ impl Among {
         }
     }
 
-    /// The file descriptor of [`crate::bpf::Map::Processes`]; -1 if no program uses it.
+    /// The file descriptor of [`crate::bpf::KernelMap::Processes`]; -1 if no program uses it.
     pub(super) fn descriptor(&self) -> RawFd {
         match self {
             Self::Set(processes) => processes.descriptor(),

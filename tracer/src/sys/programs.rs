@@ -9,13 +9,14 @@ use simple_markers_resolver::address::Vaddr;
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::error::{Error, Step};
-use super::events::Attached;
+use super::events::EventPrograms;
 use super::notices::Notices;
 use super::processes::{Among, TaskNumbers};
 use super::request::{Mode, Scope, SessionError};
-use super::ring::Ring;
+use super::ring::RingBuffer;
 use crate::aggregate::{
-    BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies, Tally,
+    BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, RawCounts, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies,
+    Tally,
 };
 use crate::bpf::count::count;
 use crate::bpf::instruction::Size;
@@ -52,7 +53,7 @@ impl Kernel {
 
     /// Whether the programs can be loaded and attached.
     pub(super) fn offers_bpf(&self, scope: &Scope) -> Result<(), Error> {
-        bpf::Map::new(MapType::Ringbuf, 0, 1 << 16)?;
+        bpf::KernelMap::new(MapType::Ringbuf, 0, 1 << 16)?;
         let code = program::nothing().map_err(|_| Error::new(Step::Program, &std::io::Error::from_raw_os_error(0)))?;
         let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: true })?;
         bpf::check_attach(&program)?;
@@ -71,11 +72,11 @@ const SITES: u32 = 1 << 14;
 #[derive(Debug)]
 pub(super) struct Programs {
     layouts: Vec<Layout>,
-    ring: Option<(bpf::Map, Ring)>,
+    ring: Option<(bpf::KernelMap, RingBuffer)>,
     order: Order,
     received: u64,
     /// The maps other than the ring buffer and the processes, as far as a program needs them.
-    maps: HashMap<Map, bpf::Map>,
+    maps: HashMap<Map, bpf::KernelMap>,
     mode: Mode,
     among: Among,
     kernel: Kernel,
@@ -86,7 +87,7 @@ pub(super) struct Programs {
     /// Tells when a process maps a file; `None` if the kernel refuses it, or all processes are watched.
     notices: Option<Notices>,
     /// The programs at events of the kernel.
-    events: Attached,
+    events: EventPrograms,
 }
 
 impl Programs {
@@ -94,8 +95,8 @@ impl Programs {
     pub(super) fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
         let ring = match mode {
             Mode::Trace { ring, .. } => {
-                let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
-                let reader = Ring::new(map.descriptor(), ring as usize)?;
+                let map = bpf::KernelMap::new(MapType::Ringbuf, 0, ring)?;
+                let reader = RingBuffer::new(map.descriptor(), ring as usize)?;
                 Some((map, reader))
             }
             Mode::Count { .. } | Mode::Nothing => None,
@@ -103,7 +104,7 @@ impl Programs {
         let has_events = plan.sites.iter().any(|site| plan.event_of(site).is_some());
         let among = Among::new(scope, kernel.tasks, has_events)?;
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
-        let (events, at_sites) = (Attached::default(), Vec::new());
+        let (events, at_sites) = (EventPrograms::default(), Vec::new());
         // Without them somebody has to look again and again.
         let with_children = matches!(scope, Scope::Processes { with_children: true, .. });
         let notices = Notices::start(&among, with_children).unwrap_or_default();
@@ -124,7 +125,7 @@ impl Programs {
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
-            map => maps.get(&map).map_or(-1, bpf::Map::descriptor),
+            map => maps.get(&map).map_or(-1, bpf::KernelMap::descriptor),
         };
         for (code, event, site) in events {
             let link = attached.add(&code, &descriptor, event.id(), site);
@@ -157,18 +158,18 @@ impl Programs {
         let created = match map {
             Map::Ring | Map::Processes | Map::Threads | Map::Shared => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
-            Map::Lost => bpf::Map::new(MapType::Array, 8, sites)?,
-            Map::Tallies => bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
-            Map::Times => bpf::Map::new(MapType::PercpuArray, 8, TIMES)?,
+            Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
+            Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
+            Map::Times => bpf::KernelMap::new(MapType::PercpuArray, 8, TIMES)?,
             Map::Values if plan.sites.iter().any(is_histogram) => {
-                bpf::Map::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
+                bpf::KernelMap::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
             }
-            Map::Values => bpf::Map::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+            Map::Values => bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
             Map::Starts => {
                 let is_by =
                     |site: &PlannedSite| matches!(&site.aggregate, Aggregate::Start(it) if it.by != By::Nothing);
                 let by = if plan.sites.iter().any(is_by) { START_BY } else { 0 };
-                bpf::Map::with_keys(MapType::Hash, START_KEY_SIZE, START_SIZE + by, most)?
+                bpf::KernelMap::with_keys(MapType::Hash, START_KEY_SIZE, START_SIZE + by, most)?
             }
         };
         self.maps.insert(map, created);
@@ -228,7 +229,7 @@ impl Programs {
 
     /// The program of sites with one address, and whether it may sleep. Notes the layouts of their records.
     fn program(&mut self, plan: &Plan, numbers: &[usize]) -> Result<(Code, bool), SessionError> {
-        let settings = program::Settings {
+        let settings = program::ProgramSettings {
             of_processes: self.among.is_set(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
         };
@@ -394,9 +395,9 @@ impl Programs {
     }
 
     /// What was counted.
-    pub(super) fn counted(&self) -> Result<Counted, Error> {
-        let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::Map::entries);
-        Ok(Counted {
+    pub(super) fn counted(&self) -> Result<RawCounts, Error> {
+        let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::KernelMap::entries);
+        Ok(RawCounts {
             tallies: self.tallies()?,
             values: entries(Map::Values)?,
             durations: self.durations()?,

@@ -15,7 +15,7 @@ const DELAY: u64 = 20_000_000;
 
 /// Hits that programs record themselves, and what becomes of them.
 #[derive(Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedHits {
     pub(super) recorders: Recorders,
     order: Order,
     /// By the number of the site, for all sites of the plan.
@@ -31,7 +31,7 @@ pub(super) struct Recorded {
 /// Hands on the hits of the engine that runs beside, and returns how many there were.
 type ReadRunning<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Hit<'_>)) -> u64;
 
-impl Recorded {
+impl RecordedHits {
     pub(super) fn new(scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
         let most = if let Mode::Count { most_values, .. } = mode { most_values as usize } else { 0 };
         Ok(Self {

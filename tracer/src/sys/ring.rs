@@ -18,7 +18,7 @@ const HEADER: u64 = 8;
 
 /// A ring buffer.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct RingBuffer {
     reader: Mapping,
     /// The page with the position of the writers, and the data twice.
     writers: Mapping,
@@ -27,7 +27,7 @@ pub(super) struct Ring {
     size: usize,
 }
 
-impl Ring {
+impl RingBuffer {
     /// Maps the ring buffer of a map with `size` bytes, a power of two and a multiple of a page.
     pub(super) fn new(descriptor: RawFd, size: usize) -> Result<Self, Error> {
         let page = page_size();

@@ -88,16 +88,16 @@ impl Types {
             sum_sched_runtime: number("signal_struct", &["sum_sched_runtime"])?,
             run_queue: run_queue(),
         };
-        let switch = btf.number(btf::Kind::Typedef, "btf_trace_sched_switch")?;
-        Some(Self { fields, switch, visit: btf.number(btf::Kind::Function, "bpf_iter_task")? })
+        let switch = btf.number(btf::BtfKind::Typedef, "btf_trace_sched_switch")?;
+        Some(Self { fields, switch, visit: btf.number(btf::BtfKind::Function, "bpf_iter_task")? })
     }
 }
 
 /// The kernel counts the CPU time of all threads. When it is dropped, the kernel stops.
 #[derive(Debug)]
 pub struct Top {
-    threads: bpf::Map,
-    _shared: bpf::Map,
+    threads: bpf::KernelMap,
+    _shared: bpf::KernelMap,
     /// The value of the map.
     words: Mapping,
     /// Runs the program that visits the threads that are on a CPU.
@@ -121,8 +121,8 @@ impl Top {
         let size = THREADS
             .saturating_add(THREADS_OF_CPU.saturating_mul(u32::try_from(bpf::possible_cpus()).unwrap_or(u32::MAX)))
             .saturating_add(thread_count().saturating_mul(2));
-        let threads = bpf::Map::with_keys(MapType::Hash, KEY_SIZE, VALUE_SIZE, size.min(MOST_THREADS))?;
-        let shared = bpf::Map::mappable(SHARED_SIZE)?;
+        let threads = bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, VALUE_SIZE, size.min(MOST_THREADS))?;
+        let shared = bpf::KernelMap::mappable(SHARED_SIZE)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let words = Mapping::new(shared.descriptor(), access, PAGE, 0).map_err(|why| Error::new(Step::Map, &why))?;
         let loader = Loader { threads: &threads, shared: &shared };
@@ -195,8 +195,8 @@ impl Top {
 }
 
 struct Loader<'m> {
-    threads: &'m bpf::Map,
-    shared: &'m bpf::Map,
+    threads: &'m bpf::KernelMap,
+    shared: &'m bpf::KernelMap,
 }
 
 impl Loader<'_> {
@@ -223,7 +223,7 @@ fn run(words: &Mapping, visit: &OwnedFd) -> Result<u64, Error> {
     Ok(time)
 }
 
-fn read(threads: &bpf::Map) -> Result<Vec<Entry>, Error> {
+fn read(threads: &bpf::KernelMap) -> Result<Vec<Entry>, Error> {
     let mut entries = Vec::new();
     threads.each(BATCH, &mut |key, value| entries.extend(Entry::new(key, value)))?;
     Ok(entries)

@@ -16,7 +16,7 @@ type ProcessKey = (u32, u64);
 pub struct Accounts {
     /// When the first interval started, in ns (`CLOCK_BOOTTIME`).
     start: u64,
-    threads: HashMap<ThreadKey, Known>,
+    threads: HashMap<ThreadKey, ThreadTotal>,
     /// The thread at an address.
     tasks: HashMap<u64, ThreadKey>,
     processes: HashMap<ProcessKey, Total>,
@@ -24,7 +24,7 @@ pub struct Accounts {
 
 /// What was known of a thread.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct ThreadTotal {
     cpu: u64,
     voluntary: u64,
     involuntary: u64,
@@ -44,7 +44,7 @@ struct Total {
 
 /// A table, and the threads that need not be kept any more.
 #[derive(Debug, Default)]
-pub struct Interval {
+pub struct IntervalTable {
     /// The table.
     pub table: Table,
     /// The keys of threads that have another key now.
@@ -69,8 +69,8 @@ impl Accounts {
 
     /// The table of an interval with this number, and what happened since the last one. `keeps`
     /// chooses threads.
-    pub fn interval(&mut self, number: u64, entries: &[Entry], keeps: &mut dyn FnMut(&Entry) -> bool) -> Interval {
-        let mut interval = Interval::default();
+    pub fn interval(&mut self, number: u64, entries: &[Entry], keeps: &mut dyn FnMut(&Entry) -> bool) -> IntervalTable {
+        let mut interval = IntervalTable::default();
         let mut rows: HashMap<ProcessKey, Process> = HashMap::new();
         // A thread that called `execve` is there twice, and was not the first thread before.
         let (first, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.tid == entry.pid);
@@ -129,7 +129,7 @@ impl Accounts {
             } else if entry.start < self.start {
                 // What it did before the first interval belongs to the total only.
                 total.cpu = total.cpu.saturating_add(entry.cpu);
-                known = Some(Known::of(entry));
+                known = Some(ThreadTotal::of(entry));
             }
         }
         let known = known.unwrap_or_default();
@@ -143,14 +143,14 @@ impl Accounts {
         let total = self.processes.entry(process).or_default();
         total.cpu = total.cpu.saturating_add(entry.cpu).saturating_sub(known.cpu);
         total.has_ended |= entry.process_has_ended;
-        self.threads.insert(key, Known::of(entry));
+        self.threads.insert(key, ThreadTotal::of(entry));
         if entry.has_ended {
             self.remove(key);
         }
         (usage, renamed)
     }
 
-    fn remove(&mut self, key: ThreadKey) -> Option<Known> {
+    fn remove(&mut self, key: ThreadKey) -> Option<ThreadTotal> {
         let known = self.threads.remove(&key)?;
         if self.tasks.get(&key.0) == Some(&key) {
             self.tasks.remove(&key.0);
@@ -162,7 +162,7 @@ impl Accounts {
     }
 }
 
-impl Known {
+impl ThreadTotal {
     fn of(entry: &Entry) -> Self {
         Self {
             cpu: entry.cpu,
@@ -184,11 +184,11 @@ mod tests {
         Entry { task, start, pid, tid, process_start: 500, name, cpu, ..Entry::default() }
     }
 
-    fn all(accounts: &mut Accounts, entries: &[Entry]) -> Interval {
+    fn all(accounts: &mut Accounts, entries: &[Entry]) -> IntervalTable {
         accounts.interval(1, entries, &mut |_| true)
     }
 
-    fn times(interval: &Interval) -> Vec<(u32, u64, u64)> {
+    fn times(interval: &IntervalTable) -> Vec<(u32, u64, u64)> {
         let of = |process: &Process| (process.pid, process.usage.cpu, process.usage.cpu_total);
         interval.table.processes.iter().map(of).collect()
     }

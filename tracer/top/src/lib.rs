@@ -16,5 +16,5 @@ mod table;
 pub use datagram::writer::Writer;
 pub use datagram::{LINES, Others, Refusal, SIZE};
 pub use metrics::{Metrics, Name, Totals};
-pub use reassembly::{Key, Received, Receiver, Refused, SENDERS, Sender, Tally};
+pub use reassembly::{Key, ReceivedInterval, Receiver, RefusalCounts, SENDERS, Sender, Tally};
 pub use table::{Process, Table, Thread, Usage};

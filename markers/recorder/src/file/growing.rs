@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use simple_markers_record::buffer::{event, packet as header};
 
 use super::path::{Numbers, Path, Stage};
-use super::writer::{FILES, Mapped, Writer};
+use super::writer::{FILES, MappedPacket, Writer};
 use crate::control::control;
 use crate::packet::{self, Begin, Memory};
 use crate::sys::{self, Errno, File};
@@ -142,7 +142,7 @@ impl Writer {
         let rest = self.size - self.window;
         if window - end >= LEAST_ROOM {
             let begin = Begin { discarded, ..self.begin(rest - end) };
-            packet::begin(&Mapped(self.map.wrapping_add(end as usize)), &begin);
+            packet::begin(&MappedPacket(self.map.wrapping_add(end as usize)), &begin);
             packet::close(&before, discarded);
             packet::end(&before, end - start);
             self.enter(end);

@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicU64;
 use simple_markers_record::buffer::ring;
 
 use super::path::Numbers;
-use super::writer::{Mapped, Writer};
+use super::writer::{MappedPacket, Writer};
 use crate::packet::{self, Memory as _};
 use crate::sys::{self, Errno};
 
@@ -40,7 +40,7 @@ impl Writer {
             path.remove(self.number);
             return Err(error);
         }
-        let page = Mapped(self.map);
+        let page = MappedPacket(self.map);
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         page.store(ring::PACKET_SIZE, pair(self.packet_size, self.packets));
         page.store(ring::PID, pair(self.pid, self.clock));
@@ -61,7 +61,7 @@ impl Writer {
         if self.packets == 0 || self.map.is_null() {
             return false;
         }
-        let page = Mapped(self.map);
+        let page = MappedPacket(self.map);
         let lost = self.map.wrapping_add(ring::LOST).cast::<AtomicU64>().cast_const();
         self.lost = lost;
         if !self.packet.is_null() {
@@ -89,7 +89,7 @@ impl Writer {
             }
         }
         let offset = offset(self.next % packets);
-        packet::begin(&Mapped(self.map.wrapping_add(offset as usize)), &self.begin(size));
+        packet::begin(&MappedPacket(self.map.wrapping_add(offset as usize)), &self.begin(size));
         self.enter(offset);
         true
     }

@@ -74,9 +74,9 @@ pub(crate) struct Writer {
 }
 
 /// A packet in memory that is mapped.
-pub(crate) struct Mapped(pub(super) *mut u8);
+pub(crate) struct MappedPacket(pub(super) *mut u8);
 
-impl Memory for Mapped {
+impl Memory for MappedPacket {
     fn load(&self, offset: usize) -> u64 {
         // SAFETY: offsets are those of the header, which is mapped and aligned to 8 bytes.
         unsafe { (*self.0.add(offset).cast::<AtomicU64>()).load(Ordering::Acquire) }
@@ -108,8 +108,8 @@ impl Writer {
     }
 
     /// The packet.
-    pub(crate) fn memory(&self) -> Mapped {
-        Mapped(self.packet)
+    pub(crate) fn memory(&self) -> MappedPacket {
+        MappedPacket(self.packet)
     }
 
     /// Bytes of the header and the records of the packet.

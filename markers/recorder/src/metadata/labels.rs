@@ -4,7 +4,7 @@ use core::fmt;
 
 use simple_markers_record::names::{Word, Words};
 use simple_markers_record::printf::{self, Piece};
-use simple_markers_record::tsdl::Quoted;
+use simple_markers_record::tsdl::StringLiteral;
 
 /// The names of the values of one argument.
 pub(super) struct Labels<'a> {
@@ -49,7 +49,7 @@ impl fmt::Display for Labels<'_> {
             if before.any(|(other, known)| other.name == word.name || known == value) {
                 continue;
             }
-            write!(out, "{separator}{} = ", Quoted(name))?;
+            write!(out, "{separator}{} = ", StringLiteral(name))?;
             match self.is_signed {
                 true => write!(out, "{}", value as i64)?,
                 false => write!(out, "{value}")?,

@@ -117,7 +117,7 @@ pub(super) struct World {
 }
 
 /// What was found.
-type Found = Result<(), &'static str>;
+type CheckResult = Result<(), &'static str>;
 
 /// Notes the stores of `packet.rs`.
 struct Log(RefCell<Vec<(usize, u64)>>);
@@ -293,7 +293,7 @@ impl World {
     }
 
     /// Looks at the buffer as after `kill -9`.
-    pub(super) fn check(&self) -> Found {
+    pub(super) fn check(&self) -> CheckResult {
         for place in self.places.iter().filter(|place| place.sequence != NONE) {
             let records = place.records.get(..usize::from(place.content)).ok_or("a content beyond the packet")?;
             if !self.is_expected(place.sequence, records) {
@@ -304,7 +304,7 @@ impl World {
     }
 
     /// One step of the reader; `None` if it waits.
-    fn read(&mut self) -> Option<Found> {
+    fn read(&mut self) -> Option<CheckResult> {
         let place = self.places[usize::from(self.to_read % PACKETS)];
         match self.reading.clone() {
             Reading::Sequence if place.sequence == NONE || place.sequence < self.to_read => return None,
@@ -393,7 +393,7 @@ impl World {
     }
 
     /// After the last hit: every hit is in a packet, dropped, or cut off by a jump.
-    pub(super) fn check_end(&self) -> Found {
+    pub(super) fn check_end(&self) -> CheckResult {
         let recorded: usize = self.expected.iter().map(Vec::len).sum();
         let hits = usize::from(self.next_hit - 1);
         if recorded + usize::from(self.lost) + usize::from(self.abandoned) == hits {

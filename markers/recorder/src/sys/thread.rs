@@ -14,11 +14,11 @@ pub(crate) fn cpu() -> Option<u32> {
 }
 
 /// Blocks all signals while it exists.
-pub(crate) struct Blocked {
+pub(crate) struct SignalGuard {
     before: u64,
 }
 
-impl Blocked {
+impl SignalGuard {
     pub(crate) fn new() -> Self {
         let (all, mut before) = (u64::MAX, 0u64);
         let arguments = [libc::SIG_SETMASK as usize, &raw const all as usize, &raw mut before as usize, 8, 0, 0];
@@ -28,7 +28,7 @@ impl Blocked {
     }
 }
 
-impl Drop for Blocked {
+impl Drop for SignalGuard {
     fn drop(&mut self) {
         let arguments = [libc::SIG_SETMASK as usize, &raw const self.before as usize, 0, 8, 0, 0];
         let _ = plain(libc::SYS_rt_sigprocmask, arguments);

@@ -23,7 +23,7 @@ pub struct Packages {
 }
 
 /// All of them.
-pub static PROGRAMS: [Packages; 3] = [
+pub static PROGRAMS: [Packages; 4] = [
     Packages {
         name: "jaq",
         version: "2.3.0",
@@ -50,6 +50,15 @@ pub static PROGRAMS: [Packages; 3] = [
         arguments: &["--color=always"],
         script: "",
         input: records,
+    },
+    Packages {
+        name: "xsv",
+        version: "0.13.0",
+        libraries: &[("csv", "1.4.0"), ("csv-core", "0.1.13")],
+        features: "",
+        arguments: &["stats", "--everything"],
+        script: "",
+        input: table,
     },
 ];
 
@@ -95,6 +104,22 @@ fn records() -> String {
             choices.below(5),
             choices.below(u32::MAX),
         );
+    }
+    text
+}
+
+/// A table with numbers, texts, quotes and empty fields, a line each: what xsv summarises.
+fn table() -> String {
+    let mut choices = Choices::new(3);
+    let mut text = String::from("id,count,ratio,word,text\n");
+    for id in 0..400 {
+        let words: Vec<&str> = (0..choices.below(6)).map(|_| *choices.one(&WORDS)).collect();
+        let ratio = match choices.below(5) {
+            0 => String::new(),
+            _ => format!("-{}.{}", choices.below(100), choices.below(1000)),
+        };
+        let (count, word) = (choices.below(1 << 20), *choices.one(&WORDS));
+        let _ = writeln!(text, "{id},{count},{ratio},{word},\"{} \"\"{word}\"\", x\"", words.join(" "));
     }
     text
 }

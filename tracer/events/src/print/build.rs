@@ -1,14 +1,14 @@
 //! Makes typed expressions, with C's rules. What is known is computed at once.
 
 use super::error::PrintError;
-use super::integer::{Integer, Named};
+use super::integer::{BaseType, Integer};
 use super::node::{Binary, Node, Place, Scope, Unary};
 use crate::format::Field;
 use crate::names::{Names, NoNames};
 
 /// An expression and its type.
 #[derive(Clone, Debug)]
-pub(super) struct Typed {
+pub(super) struct Expression {
     pub(super) node: Node,
     pub(super) of: Type,
     weight: Weight,
@@ -43,16 +43,16 @@ impl Type {
     const ADDRESS: Integer = Integer::UNSIGNED_LONG;
 
     /// The type of a name and so many `*`. `None` for `void` and structures.
-    pub(super) fn new(named: Option<Named>, pointers: usize) -> Option<Self> {
+    pub(super) fn new(named: Option<BaseType>, pointers: usize) -> Option<Self> {
         let word = Some(Integer::UNSIGNED_LONG);
         Some(match (named, pointers) {
-            (Some(Named::Integer(of)), 0) => Self::Integer(of),
-            (Some(Named::Bool), 0) => Self::Bool,
+            (Some(BaseType::Integer(of)), 0) => Self::Integer(of),
+            (Some(BaseType::Bool), 0) => Self::Bool,
             (_, 0) => return None,
-            (Some(Named::Integer(of)), 1) => Self::Pointer { of: Some(of), stride: of.size.into() },
-            (Some(Named::Bool), 1) => Self::Pointer { of: Integer::new(1, false), stride: 1 },
-            (Some(Named::Void), 1) => Self::Pointer { of: None, stride: 1 },
-            (Some(Named::Other(size)), 1) => Self::Pointer { of: None, stride: size },
+            (Some(BaseType::Integer(of)), 1) => Self::Pointer { of: Some(of), stride: of.size.into() },
+            (Some(BaseType::Bool), 1) => Self::Pointer { of: Integer::new(1, false), stride: 1 },
+            (Some(BaseType::Void), 1) => Self::Pointer { of: None, stride: 1 },
+            (Some(BaseType::Other(size)), 1) => Self::Pointer { of: None, stride: size },
             (None, 1) => Self::Pointer { of: None, stride: 0 },
             _ => Self::Pointer { of: word, stride: 8 },
         })
@@ -77,7 +77,7 @@ impl Type {
     }
 }
 
-impl Typed {
+impl Expression {
     pub(super) fn new(node: Node, of: Type) -> Self {
         Self { node, of, weight: Weight { depth: 1, parts: 1 } }
     }
@@ -96,7 +96,7 @@ impl Typed {
     }
 
     /// The weight of an expression of several others.
-    pub(super) fn weigh(parts: &[&Typed], offset: usize) -> Result<Weight, PrintError> {
+    pub(super) fn weigh(parts: &[&Expression], offset: usize) -> Result<Weight, PrintError> {
         let depth = parts.iter().map(|part| part.weight.depth).max().unwrap_or(0).saturating_add(1);
         let parts = parts.iter().fold(1u32, |sum, part| sum.saturating_add(part.weight.parts));
         if depth > DEEPEST || parts > MOST_PARTS {
@@ -233,7 +233,7 @@ impl Typed {
     }
 
     /// `REC->field`. `element` is the type of its elements, if it is known.
-    pub(super) fn field(field: &Field, element: Option<Named>) -> Self {
+    pub(super) fn field(field: &Field, element: Option<BaseType>) -> Self {
         let (offset, size) = (field.offset as usize, field.size as usize);
         let pointers = field.of.matches('*').count();
         let of = if pointers == 0 { Integer::new(field.element, field.is_signed) } else { None };
@@ -247,7 +247,7 @@ impl Typed {
         }
         match (pointers, Integer::new(field.size, field.is_signed)) {
             (0, Some(of)) => {
-                let bool = (element == Some(Named::Bool) && of.size == 1).then_some(Type::Bool);
+                let bool = (element == Some(BaseType::Bool) && of.size == 1).then_some(Type::Bool);
                 Self::new(Node::Load { offset, of }, bool.unwrap_or(Type::Integer(of)))
             }
             (_, Some(of)) => {

@@ -1,9 +1,9 @@
 //! The functions of a `print fmt` (`include/trace/stages/stage3_trace_output.h`).
 
-use super::build::{Type, Typed};
+use super::build::{Expression, Type};
 use super::error::PrintError;
 use super::integer::Integer;
-use super::node::{Binary, Dump, Made, Node, Place};
+use super::node::{Binary, Dump, Node, Place, TextFunction};
 use super::parse::Parser;
 use crate::format::Field;
 
@@ -14,14 +14,14 @@ type Pairs = Box<[(u64, Box<str>)]>;
 
 impl Parser<'_> {
     /// A call, from its `(` on.
-    pub(super) fn call(&mut self, name: &str, offset: usize) -> Result<Typed, PrintError> {
+    pub(super) fn call(&mut self, name: &str, offset: usize) -> Result<Expression, PrintError> {
         self.expect("(")?;
         let value = self.called(name, offset)?;
         self.expect(")")?;
         Ok(value)
     }
 
-    fn called(&mut self, name: &str, offset: usize) -> Result<Typed, PrintError> {
+    fn called(&mut self, name: &str, offset: usize) -> Result<Expression, PrintError> {
         let long = Type::Integer(Integer::UNSIGNED_LONG);
         // The variants for fields whose place counts from the field itself.
         match name.replace("_rel_", "_").as_str() {
@@ -36,12 +36,12 @@ impl Parser<'_> {
                 };
                 let pairs = self.pairs()?;
                 let node = value.node.clone();
-                Self::made(Made::Flags { value: node, delimiter: delimiter.into(), pairs }, &[&value], offset)
+                Self::made(TextFunction::Flags { value: node, delimiter: delimiter.into(), pairs }, &[&value], offset)
             }
             "__print_symbolic" | "__print_symbolic_u64" => {
                 let value = self.value(long)?;
                 let pairs = self.pairs()?;
-                Self::made(Made::Symbolic { value: value.node.clone(), pairs }, &[&value], offset)
+                Self::made(TextFunction::Symbolic { value: value.node.clone(), pairs }, &[&value], offset)
             }
             "__print_hex" | "__print_hex_str" => {
                 let place = self.place()?;
@@ -49,7 +49,7 @@ impl Parser<'_> {
                 let length = self.value(Type::Integer(Integer::INT))?;
                 let (bytes, count) = (place.node.clone(), length.node.clone());
                 let has_spaces = name == "__print_hex";
-                Self::made(Made::Hex { place: bytes, length: count, has_spaces }, &[&place, &length], offset)
+                Self::made(TextFunction::Hex { place: bytes, length: count, has_spaces }, &[&place, &length], offset)
             }
             "__print_array" => {
                 let place = self.place()?;
@@ -59,40 +59,44 @@ impl Parser<'_> {
                 let size = self.value(long)?;
                 let parts = [&place, &count, &size].map(|part| part.node.clone());
                 let [bytes, elements, each] = parts;
-                Self::made(Made::Array { place: bytes, count: elements, size: each }, &[&place, &count, &size], offset)
+                Self::made(
+                    TextFunction::Array { place: bytes, count: elements, size: each },
+                    &[&place, &count, &size],
+                    offset,
+                )
             }
             "__print_dynamic_array" => {
                 let place = self.dynamic()?;
                 self.expect(",")?;
                 let size = self.value(long)?;
-                let length = Typed::new(Node::Length(place), long);
-                let count = Typed::binary(Binary::Divide, length, size.clone(), offset)?;
+                let length = Expression::new(Node::Length(place), long);
+                let count = Expression::binary(Binary::Divide, length, size.clone(), offset)?;
                 let (elements, each) = (count.node.clone(), size.node.clone());
                 Self::made(
-                    Made::Array { place: Node::Place(place), count: elements, size: each },
+                    TextFunction::Array { place: Node::Place(place), count: elements, size: each },
                     &[&count, &size],
                     offset,
                 )
             }
             "__print_hex_dump" => self.dump(offset),
-            "__get_str" => Ok(Typed::new(Node::Place(self.dynamic()?), Type::TEXT)),
+            "__get_str" => Ok(Expression::new(Node::Place(self.dynamic()?), Type::TEXT)),
             "__get_dynamic_array" | "__get_sockaddr" => {
                 let of = Type::Pointer { of: None, stride: 1 };
-                Ok(Typed::new(Node::Place(self.dynamic()?), of))
+                Ok(Expression::new(Node::Place(self.dynamic()?), of))
             }
             "__get_dynamic_array_len" => {
-                Ok(Typed::new(Node::Length(self.dynamic()?), Type::Integer(Integer::UNSIGNED)))
+                Ok(Expression::new(Node::Length(self.dynamic()?), Type::Integer(Integer::UNSIGNED)))
             }
             "__get_bitmask" | "__get_cpumask" => {
                 let place = self.dynamic()?;
-                Self::made(Made::Bitmask(place), &[], offset)
+                Self::made(TextFunction::Bitmask(place), &[], offset)
             }
             "__print_ns_to_secs" | "__print_ns_without_secs" => {
                 let value = self.value(long)?;
-                let second = Typed::number(SECOND, Integer::UNSIGNED_LONG);
+                let second = Expression::number(SECOND, Integer::UNSIGNED_LONG);
                 match name {
-                    "__print_ns_to_secs" => Typed::binary(Binary::Divide, value, second, offset),
-                    _ => Typed::binary(Binary::Remainder, value, second, offset)?
+                    "__print_ns_to_secs" => Expression::binary(Binary::Divide, value, second, offset),
+                    _ => Expression::binary(Binary::Remainder, value, second, offset)?
                         .convert(Type::Integer(Integer::UNSIGNED), offset),
                 }
             }
@@ -104,32 +108,32 @@ impl Parser<'_> {
             }
             "__builtin_constant_p" => {
                 let is_known = self.expression()?.constant().is_some();
-                Ok(Typed::number(is_known.into(), Integer::INT))
+                Ok(Expression::number(is_known.into(), Integer::INT))
             }
             "jiffies_to_msecs" => self.jiffies(1_000, offset),
             "jiffies_to_usecs" => self.jiffies(1_000_000, offset),
             "mc_event_error_type" => {
                 let value = self.value(Type::Integer(Integer::UNSIGNED))?;
-                Self::made(Made::MemoryError(value.node.clone()), &[&value], offset)
+                Self::made(TextFunction::MemoryError(value.node.clone()), &[&value], offset)
             }
             _ => Err(PrintError::UnknownFunction { offset, name: name.to_owned() }),
         }
     }
 
     /// A text that is made of some parts.
-    fn made(made: Made, parts: &[&Typed], offset: usize) -> Result<Typed, PrintError> {
-        let weight = Typed::weigh(parts, offset)?;
-        Ok(Typed::weighing(Node::Made(Box::new(made)), Type::TEXT, weight))
+    fn made(made: TextFunction, parts: &[&Expression], offset: usize) -> Result<Expression, PrintError> {
+        let weight = Expression::weigh(parts, offset)?;
+        Ok(Expression::weighing(Node::Function(Box::new(made)), Type::TEXT, weight))
     }
 
     /// An argument as a parameter of some type gets it.
-    fn value(&mut self, of: Type) -> Result<Typed, PrintError> {
+    fn value(&mut self, of: Type) -> Result<Expression, PrintError> {
         let offset = self.offset();
         self.expression()?.convert(of, offset)
     }
 
     /// An argument that is an address in the record.
-    fn place(&mut self) -> Result<Typed, PrintError> {
+    fn place(&mut self) -> Result<Expression, PrintError> {
         let offset = self.offset();
         let place = self.expression()?;
         let is_known = matches!(place.node, Node::Place(_) | Node::Skip { .. } | Node::Conditional(_));
@@ -160,7 +164,7 @@ impl Parser<'_> {
             self.expect(",")?;
             let offset = self.offset();
             match self.expression()? {
-                Typed { node: Node::Text(name), .. } => pairs.push((mask, name)),
+                Expression { node: Node::Text(name), .. } => pairs.push((mask, name)),
                 // The end of the list.
                 value if value.constant() == Some(0) => {}
                 _ => return Err(PrintError::NotConstant { offset }),
@@ -172,15 +176,15 @@ impl Parser<'_> {
     }
 
     /// `jiffies_to_msecs`: HZ is known when a record is printed.
-    fn jiffies(&mut self, per_second: u64, offset: usize) -> Result<Typed, PrintError> {
+    fn jiffies(&mut self, per_second: u64, offset: usize) -> Result<Expression, PrintError> {
         let long = Integer::UNSIGNED_LONG;
         let value = self.value(Type::Integer(long))?;
-        let scaled = Typed::binary(Binary::Times, value, Typed::number(per_second, long), offset)?;
-        let hz = Typed::new(Node::Variable(super::HZ.into()), Type::Integer(long));
-        Typed::binary(Binary::Divide, scaled, hz, offset)?.convert(Type::Integer(Integer::UNSIGNED), offset)
+        let scaled = Expression::binary(Binary::Times, value, Expression::number(per_second, long), offset)?;
+        let hz = Expression::new(Node::Variable(super::HZ.into()), Type::Integer(long));
+        Expression::binary(Binary::Divide, scaled, hz, offset)?.convert(Type::Integer(Integer::UNSIGNED), offset)
     }
 
-    fn dump(&mut self, offset: usize) -> Result<Typed, PrintError> {
+    fn dump(&mut self, offset: usize) -> Result<Expression, PrintError> {
         let int = Type::Integer(Integer::INT);
         let at = self.offset();
         let prefix = self.text().ok_or(PrintError::NotConstant { offset: at })?;
@@ -193,8 +197,8 @@ impl Parser<'_> {
         let place = self.place()?;
         let (length, has_text) = (next(self)?, next(self)?);
         let parts = [&kind, &row, &group, &place, &length, &has_text];
-        let weight = Typed::weigh(&parts, offset)?;
-        let made = Made::Dump(Dump {
+        let weight = Expression::weigh(&parts, offset)?;
+        let made = TextFunction::Dump(Dump {
             prefix: prefix.into(),
             kind: kind.node,
             row: row.node,
@@ -203,7 +207,7 @@ impl Parser<'_> {
             length: length.node,
             has_text: has_text.node,
         });
-        Ok(Typed::weighing(Node::Made(Box::new(made)), Type::TEXT, weight))
+        Ok(Expression::weighing(Node::Function(Box::new(made)), Type::TEXT, weight))
     }
 }
 

@@ -31,9 +31,9 @@ impl Integer {
             return Some(Self::UNSIGNED_LONG);
         }
         match known(&name.split_whitespace().collect::<Vec<_>>())? {
-            Named::Integer(of) => Some(of),
-            Named::Bool => Some(Self { size: 1, is_signed: false }),
-            Named::Void | Named::Other(_) => None,
+            BaseType::Integer(of) => Some(of),
+            BaseType::Bool => Some(Self { size: 1, is_signed: false }),
+            BaseType::Void | BaseType::Other(_) => None,
         }
     }
 
@@ -74,7 +74,7 @@ impl Integer {
 
 /// What a name of a type without `*` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum BaseType {
     Integer(Integer),
     Bool,
     Void,
@@ -108,17 +108,17 @@ pub(super) fn is_word_of_type(word: &str) -> bool {
 }
 
 /// The type that some words stand for, if C or every kernel has it.
-pub(super) fn known(words: &[&str]) -> Option<Named> {
+pub(super) fn known(words: &[&str]) -> Option<BaseType> {
     let is_noise = |word: &&str| matches!(*word, "const" | "volatile" | "__user" | "__force" | "__bitwise" | "static");
     let words: Vec<&str> = words.iter().filter(|word| !is_noise(word)).copied().collect();
     if let ["enum", _] = *words {
-        return Some(Named::Integer(Integer::UNSIGNED));
+        return Some(BaseType::Integer(Integer::UNSIGNED));
     }
     if let [word] = *words {
-        let of = |size, is_signed| Some(Named::Integer(Integer { size, is_signed }));
+        let of = |size, is_signed| Some(BaseType::Integer(Integer { size, is_signed }));
         match word {
-            "void" => return Some(Named::Void),
-            "bool" | "_Bool" => return Some(Named::Bool),
+            "void" => return Some(BaseType::Void),
+            "bool" | "_Bool" => return Some(BaseType::Bool),
             "u8" | "__u8" | "uint8_t" | "u_char" | "uchar" | "unchar" => return of(1, false),
             "s8" | "__s8" | "int8_t" => return of(1, true),
             "u16" | "__u16" | "uint16_t" | "__be16" | "__le16" | "ushort" | "u_short" | "umode_t" => {
@@ -149,7 +149,7 @@ pub(super) fn known(words: &[&str]) -> Option<Named> {
         () if has("long") => 8,
         () => 4,
     };
-    Some(Named::Integer(Integer { size, is_signed: !has("unsigned") }))
+    Some(BaseType::Integer(Integer { size, is_signed: !has("unsigned") }))
 }
 
 #[cfg(test)]
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn types_are_known() {
-        let integer = |size, is_signed| Some(Named::Integer(Integer { size, is_signed }));
+        let integer = |size, is_signed| Some(BaseType::Integer(Integer { size, is_signed }));
         assert_eq!(known(&["unsigned", "long", "long", "int"]), integer(8, false));
         assert_eq!(known(&["unsigned"]), integer(4, false));
         assert_eq!(known(&["const", "char"]), integer(1, true));
         assert_eq!(known(&["u16"]), integer(2, false));
         assert_eq!(known(&["enum", "zone_type"]), integer(4, false));
-        assert_eq!(known(&["const", "void"]), Some(Named::Void));
+        assert_eq!(known(&["const", "void"]), Some(BaseType::Void));
         assert_eq!(known(&["struct", "page"]), None);
         assert_eq!(known(&["xfs_ino_t"]), None);
         assert_eq!(known(&[]), None);

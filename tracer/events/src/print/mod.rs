@@ -23,7 +23,7 @@ mod vsprintf;
 
 use super::format::Format;
 use super::names::Names;
-use build::Typed;
+use build::Expression;
 pub use choices::Choices;
 pub use error::PrintError;
 pub use integer::Integer;
@@ -146,7 +146,7 @@ impl Printer {
 
 /// The arguments of a conversion.
 fn argument(parser: &mut Parser<'_>, conversion: Conversion) -> Result<Argument, PrintError> {
-    let next = |parser: &mut Parser<'_>| -> Result<(usize, Typed), PrintError> {
+    let next = |parser: &mut Parser<'_>| -> Result<(usize, Expression), PrintError> {
         if !parser.takes(",") {
             return Err(PrintError::TooFew { offset: parser.offset(), text: conversion.text.clone() });
         }

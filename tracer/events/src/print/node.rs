@@ -41,12 +41,12 @@ pub(super) enum Node {
     /// A number of the kernel, which is known when a record is printed.
     Variable(Box<str>),
     /// One of the functions that make text.
-    Made(Box<Made>),
+    Function(Box<TextFunction>),
 }
 
 /// What a function makes a text of.
 #[derive(Clone, Debug)]
-pub(super) enum Made {
+pub(super) enum TextFunction {
     Flags {
         value: Node,
         delimiter: Box<str>,
@@ -170,7 +170,7 @@ impl Node {
             Self::Load { offset, of } => {
                 scope.record.get(*offset..).and_then(|bytes| of.read(bytes)).ok_or(Fault::Short)?
             }
-            Self::Place(_) | Self::Skip { .. } | Self::Text(_) | Self::Made(_) => 1,
+            Self::Place(_) | Self::Skip { .. } | Self::Text(_) | Self::Function(_) => 1,
             Self::Length(place) => place.bytes(scope.record)?.len() as u64,
             Self::Element { place, index, of } => {
                 let start = index.number(scope)?.checked_mul(of.size.into());
@@ -226,7 +226,7 @@ impl Node {
     /// Whether it is an address in the record or of a text, so that its number is not known.
     pub(super) fn is_place(&self) -> bool {
         match self {
-            Self::Place(_) | Self::Skip { .. } | Self::Text(_) | Self::Made(_) => true,
+            Self::Place(_) | Self::Skip { .. } | Self::Text(_) | Self::Function(_) => true,
             Self::Conditional(parts) => parts.1.is_place() || parts.2.is_place(),
             _ => false,
         }

@@ -1,8 +1,8 @@
 //! Reads the expressions of a `print fmt`: C's grammar (C11 6.5) without assignments.
 
-use super::build::{Type, Typed};
+use super::build::{Expression, Type};
 use super::error::PrintError;
-use super::integer::{Integer, Named, is_word_of_type, known};
+use super::integer::{BaseType, Integer, is_word_of_type, known};
 use super::node::{Binary, Node, Place, Unary};
 use super::token::{Token, tokens};
 use crate::format::{Field, Format};
@@ -14,7 +14,7 @@ pub(super) struct Parser<'a> {
     next: usize,
     pub(super) format: &'a Format,
     names: &'a dyn Names,
-    locals: Vec<(String, Typed)>,
+    locals: Vec<(String, Expression)>,
     nesting: usize,
     /// The indexes of the fields that were read since this was last taken.
     pub(super) fields: Vec<usize>,
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         Some(text)
     }
 
-    pub(super) fn expression(&mut self) -> Result<Typed, PrintError> {
+    pub(super) fn expression(&mut self) -> Result<Expression, PrintError> {
         let offset = self.offset();
         self.nesting += 1;
         if self.nesting > DEEPEST {
@@ -116,13 +116,13 @@ impl<'a> Parser<'a> {
             let yes = if self.is_sign(":") { value.clone() } else { self.expression()? };
             self.expect(":")?;
             let no = self.expression()?;
-            value = Typed::conditional(value, yes, no, offset)?;
+            value = Expression::conditional(value, yes, no, offset)?;
         }
         self.nesting -= 1;
         Ok(value)
     }
 
-    fn level(&mut self, from: usize) -> Result<Typed, PrintError> {
+    fn level(&mut self, from: usize) -> Result<Expression, PrintError> {
         let mut value = self.unary()?;
         loop {
             let offset = self.offset();
@@ -133,11 +133,11 @@ impl<'a> Parser<'a> {
             let Some((level, binary)) = found else { return Ok(value) };
             self.next += 1;
             let right = self.level(level + 1)?;
-            value = Typed::binary(binary, value, right, offset)?;
+            value = Expression::binary(binary, value, right, offset)?;
         }
     }
 
-    fn unary(&mut self) -> Result<Typed, PrintError> {
+    fn unary(&mut self) -> Result<Expression, PrintError> {
         let offset = self.offset();
         self.nesting += 1;
         if self.nesting > DEEPEST {
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
             Token::Sign("*") => {
                 self.next += 1;
                 let place = self.unary()?;
-                Typed::element(place, Typed::number(0, Integer::INT), offset)
+                Expression::element(place, Expression::number(0, Integer::INT), offset)
             }
             Token::Sign("&") => {
                 self.next += 1;
@@ -174,36 +174,36 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn operator(&mut self, unary: Unary, offset: usize) -> Result<Typed, PrintError> {
+    fn operator(&mut self, unary: Unary, offset: usize) -> Result<Expression, PrintError> {
         self.next += 1;
-        Typed::unary(unary, self.unary()?, offset)
+        Expression::unary(unary, self.unary()?, offset)
     }
 
-    fn postfix(&mut self) -> Result<Typed, PrintError> {
+    fn postfix(&mut self) -> Result<Expression, PrintError> {
         let mut value = self.primary()?;
         loop {
             let offset = self.offset();
             if self.takes("[") {
                 let index = self.expression()?;
                 self.expect("]")?;
-                value = Typed::element(value, index, offset)?;
+                value = Expression::element(value, index, offset)?;
             } else if value.of == Type::Record && self.takes("->") {
                 let name = self.name()?;
                 let field = self.field(&name, offset)?;
-                value = Typed::field(field, self.element_type(field));
+                value = Expression::field(field, self.element_type(field));
             } else {
                 return Ok(value);
             }
         }
     }
 
-    fn primary(&mut self) -> Result<Typed, PrintError> {
+    fn primary(&mut self) -> Result<Expression, PrintError> {
         let offset = self.offset();
         if let Some(text) = self.text() {
-            return Ok(Typed::text(text));
+            return Ok(Expression::text(text));
         }
         match self.take() {
-            Token::Number(value, of) => Ok(Typed::number(value, of)),
+            Token::Number(value, of) => Ok(Expression::number(value, of)),
             Token::Sign("(") if self.is_sign("{") => self.block(),
             Token::Sign("(") => {
                 let value = self.expression()?;
@@ -217,16 +217,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn named(&mut self, name: String, offset: usize) -> Result<Typed, PrintError> {
+    fn named(&mut self, name: String, offset: usize) -> Result<Expression, PrintError> {
         if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
             return Ok(value.clone());
         }
         match name.as_str() {
-            "REC" => return Ok(Typed::new(Node::Constant(1), Type::Record)),
-            "NULL" => return Ok(Typed::new(Node::Constant(0), Type::Pointer { of: None, stride: 1 })),
-            "true" | "false" => return Ok(Typed::number(u64::from(name == "true"), Integer::INT)),
+            "REC" => return Ok(Expression::new(Node::Constant(1), Type::Record)),
+            "NULL" => return Ok(Expression::new(Node::Constant(0), Type::Pointer { of: None, stride: 1 })),
+            "true" | "false" => return Ok(Expression::number(u64::from(name == "true"), Integer::INT)),
             variable if VARIABLES.contains(&variable) => {
-                return Ok(Typed::new(Node::Variable(variable.into()), Type::Integer(Integer::UNSIGNED_LONG)));
+                return Ok(Expression::new(Node::Variable(variable.into()), Type::Integer(Integer::UNSIGNED_LONG)));
             }
             _ => {}
         }
@@ -234,11 +234,11 @@ impl<'a> Parser<'a> {
         let of = if i32::try_from(value).is_ok() { Integer::INT } else { Integer::LONG };
         let of = if u32::try_from(value).is_ok() && of == Integer::LONG { Integer::UNSIGNED } else { of };
         self.enumerators.push((name, value));
-        Ok(Typed::number(value as u64, of))
+        Ok(Expression::number(value as u64, of))
     }
 
     /// `({ int a = 1; a + 2; })`, behind the `(`.
-    fn block(&mut self) -> Result<Typed, PrintError> {
+    fn block(&mut self) -> Result<Expression, PrintError> {
         self.expect("{")?;
         let outer = self.locals.len();
         while self.is_type(0) {
@@ -257,15 +257,15 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn size_of(&mut self) -> Result<Typed, PrintError> {
+    fn size_of(&mut self) -> Result<Expression, PrintError> {
         let offset = self.offset();
         let size = if self.is_sign("(") && self.is_type(1) {
             self.next += 1;
             let size = match self.type_words() {
                 (words, 0) => self.type_of(&words).map(|named| match named {
-                    Named::Integer(of) => of.size.into(),
-                    Named::Bool | Named::Void => 1,
-                    Named::Other(size) => size,
+                    BaseType::Integer(of) => of.size.into(),
+                    BaseType::Bool | BaseType::Void => 1,
+                    BaseType::Other(size) => size,
                 }),
                 _ => Some(8),
             };
@@ -273,12 +273,12 @@ impl<'a> Parser<'a> {
             size
         } else {
             match self.unary()? {
-                Typed { node: Node::Place(Place::Fixed { size, .. }), .. } => Some(size as u64),
+                Expression { node: Node::Place(Place::Fixed { size, .. }), .. } => Some(size as u64),
                 value if value.node.is_place() => None,
                 value => Some(value.of.size()),
             }
         };
-        Ok(Typed::number(size.ok_or(PrintError::Operand { offset })?, Integer::UNSIGNED_LONG))
+        Ok(Expression::number(size.ok_or(PrintError::Operand { offset })?, Integer::UNSIGNED_LONG))
     }
 
     /// A field of the event, noted as read.
@@ -294,7 +294,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The type of the elements of a field.
-    fn element_type(&self, field: &Field) -> Option<Named> {
+    fn element_type(&self, field: &Field) -> Option<BaseType> {
         let words = field.of.trim_end_matches("[]").replace('*', " ");
         let words = words.trim_start_matches("__data_loc").trim_start_matches("__rel_loc");
         self.type_of(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -354,11 +354,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn type_of(&self, words: &[String]) -> Option<Named> {
+    fn type_of(&self, words: &[String]) -> Option<BaseType> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         known(&words).or_else(|| {
             let of = self.names.type_of(&words.join(" "))?;
-            Some(of.integer.map_or(Named::Other(of.size), Named::Integer))
+            Some(of.integer.map_or(BaseType::Other(of.size), BaseType::Integer))
         })
     }
 
@@ -371,18 +371,18 @@ impl<'a> Parser<'a> {
 }
 
 /// `&a[b]`, `&REC->field`.
-fn address(inner: Typed, offset: usize) -> Result<Typed, PrintError> {
+fn address(inner: Expression, offset: usize) -> Result<Expression, PrintError> {
     match (&inner.node, inner.of) {
         (Node::Place(_), _) => Ok(inner),
         (Node::Load { offset, of }, _) => {
             let place = Place::Fixed { offset: *offset, size: of.size.into() };
-            Ok(Typed::new(Node::Place(place), Type::Pointer { of: Some(*of), stride: of.size.into() }))
+            Ok(Expression::new(Node::Place(place), Type::Pointer { of: Some(*of), stride: of.size.into() }))
         }
         (Node::Element { place, index, of }, _) => {
-            let weight = Typed::weigh(&[&inner], offset)?;
+            let weight = Expression::weigh(&[&inner], offset)?;
             let stride = of.size.into();
             let node = Node::Skip { place: place.clone(), count: index.clone(), stride };
-            Ok(Typed::weighing(node, Type::Pointer { of: Some(*of), stride }, weight))
+            Ok(Expression::weighing(node, Type::Pointer { of: Some(*of), stride }, weight))
         }
         _ => Err(PrintError::NotInRecord { offset }),
     }

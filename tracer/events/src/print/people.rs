@@ -2,7 +2,7 @@
 //! the event.
 
 use super::choices::Choices;
-use super::node::{Binary, Made, Node};
+use super::node::{Binary, Node, TextFunction};
 use super::{Form, Kind, Needs, Part, Printer};
 use crate::format::{Field, Format};
 
@@ -12,10 +12,10 @@ impl Printer {
     pub fn choices(&self, format: &Format) -> Vec<Choices> {
         let mut found: Vec<Choices> = Vec::new();
         self.each_node(&mut |node| {
-            let Node::Made(made) = node else { return };
+            let Node::Function(made) = node else { return };
             let (value, delimiter, pairs) = match &**made {
-                Made::Flags { value, delimiter, pairs } => (value, Some(delimiter.to_string()), pairs),
-                Made::Symbolic { value, pairs } => (value, None, pairs),
+                TextFunction::Flags { value, delimiter, pairs } => (value, Some(delimiter.to_string()), pairs),
+                TextFunction::Symbolic { value, pairs } => (value, None, pairs),
                 _ => return,
             };
             let Some((field, mask)) = masked(value, format) else { return };
@@ -129,15 +129,19 @@ fn visit(node: &Node, each: &mut dyn FnMut(&Node)) {
             visit(&parts.1, each);
             visit(&parts.2, each);
         }
-        Node::Made(made) => match &**made {
-            Made::Flags { value, .. } | Made::Symbolic { value, .. } | Made::MemoryError(value) => visit(value, each),
-            Made::Array { place, count, size } => [place, count, size].into_iter().for_each(|node| visit(node, each)),
-            Made::Hex { place, length, .. } => [place, length].into_iter().for_each(|node| visit(node, each)),
-            Made::Dump(dump) => {
+        Node::Function(made) => match &**made {
+            TextFunction::Flags { value, .. }
+            | TextFunction::Symbolic { value, .. }
+            | TextFunction::MemoryError(value) => visit(value, each),
+            TextFunction::Array { place, count, size } => {
+                [place, count, size].into_iter().for_each(|node| visit(node, each))
+            }
+            TextFunction::Hex { place, length, .. } => [place, length].into_iter().for_each(|node| visit(node, each)),
+            TextFunction::Dump(dump) => {
                 let nodes = [&dump.kind, &dump.row, &dump.group, &dump.place, &dump.length, &dump.has_text];
                 nodes.into_iter().for_each(|node| visit(node, each));
             }
-            Made::Bitmask(_) => {}
+            TextFunction::Bitmask(_) => {}
         },
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use simple_markers_record::names::write_flags;
 
 use super::integer::Integer;
-use super::node::{Dump, Fault, Made, Node, Scope};
+use super::node::{Dump, Fault, Node, Scope, TextFunction};
 use super::pointer::{write_bitmap, write_hex};
 
 /// The most bytes that one function writes.
@@ -29,7 +29,7 @@ impl Node {
                 let chosen = if parts.0.is_true(scope)? { &parts.1 } else { &parts.2 };
                 chosen.text(scope, most, out)
             }
-            Self::Made(made) => made.write(scope, out),
+            Self::Function(made) => made.write(scope, out),
             _ => {
                 write_text_at(self.number(scope)?, scope, out);
                 Ok(())
@@ -63,7 +63,7 @@ pub(super) fn push_lossy(bytes: &[u8], out: &mut String) {
     }
 }
 
-impl Made {
+impl TextFunction {
     fn write(&self, scope: Scope<'_>, out: &mut String) -> Result<(), Fault> {
         match self {
             Self::Flags { value, delimiter, pairs } => {

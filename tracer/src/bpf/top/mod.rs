@@ -9,9 +9,9 @@ mod program;
 
 pub use fields::{CLOCK_AHEAD, END, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED};
 
-use self::program::Program;
+use self::program::TaskProgram;
 use super::assembler::{Code, TooLong};
-use super::instruction::{Condition as Jump, Helper, Reg, Size};
+use super::instruction::{Helper, JumpCondition as Jump, Reg, Size};
 use crate::top::entry::{GROUP, NO_GROUP, VISITED};
 
 /// What visits the threads.
@@ -30,7 +30,7 @@ pub enum Visit {
 ///
 /// Never in practice: the jumps are short.
 pub fn switched(fields: &TaskFields, group_level: Option<u32>) -> Result<Code, TooLong> {
-    let mut program = Program::new(fields);
+    let mut program = TaskProgram::new(fields);
     program.code.load(Size::Eight, Reg::R6, Reg::R1, 8);
     // The thread of an idle CPU has the number 0.
     program.read(Reg::R1, fields.pid);
@@ -61,7 +61,7 @@ pub fn switched(fields: &TaskFields, group_level: Option<u32>) -> Result<Code, T
 ///
 /// Never in practice: the jumps are short.
 pub fn visited(fields: &TaskFields, visit: Visit) -> Result<Code, TooLong> {
-    let mut program = Program::new(fields);
+    let mut program = TaskProgram::new(fields);
     program.code.load(Size::Eight, Reg::R6, Reg::R1, 8);
     // After the last thread there is none.
     program.code.jump_if_immediate(Jump::Equal, Reg::R6, 0, program.end);

@@ -2,7 +2,7 @@
 
 use super::fields::{CLOCK_AHEAD, END, INTERVAL, RunQueue, TaskFields, UNCOUNTED};
 use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
-use crate::bpf::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
+use crate::bpf::instruction::{Alu, Helper, JumpCondition as Jump, Map, Reg, Size};
 use crate::bpf::kernel_number::KernelNumber;
 use crate::top::entry::{
     CPU, ENDED_BEFORE, FLAGS, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, PROCESS, PROCESS_HAS_ENDED,
@@ -20,13 +20,13 @@ const VALUE: i16 = KEY - VALUE_SIZE as i16;
 const CPU_NOW: i16 = VALUE - 8;
 
 /// A program that is being written. `R6` has the address of the thread, `R7` that of its value.
-pub(super) struct Program<'f> {
+pub(super) struct TaskProgram<'f> {
     pub(super) code: Assembler,
     fields: &'f TaskFields,
     pub(super) end: Label,
 }
 
-impl<'f> Program<'f> {
+impl<'f> TaskProgram<'f> {
     pub(super) fn new(fields: &'f TaskFields) -> Self {
         let mut code = Assembler::default();
         let end = code.label();

@@ -11,7 +11,7 @@ use super::{
     Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, DescriptionError, Doubt,
     FieldType, MAX_CLASSES, VERSION,
 };
-use crate::event::Known;
+use crate::event::KnownNames;
 use crate::plan::{Placeholder, PlannedImage, PlannedMarker};
 
 /// The version of a description without doubtful values, which earlier readers know.
@@ -99,9 +99,9 @@ impl Description {
     }
 }
 
-fn kernel(json: JsonObject<'_>) -> Result<Known, JsonError> {
-    let Some(kernel) = json.some("kernel") else { return Ok(Known::default()) };
-    JsonObject::of(kernel).and_then(Known::read).map_err(|error| error.at("kernel"))
+fn kernel(json: JsonObject<'_>) -> Result<KnownNames, JsonError> {
+    let Some(kernel) = json.some("kernel") else { return Ok(KnownNames::default()) };
+    JsonObject::of(kernel).and_then(KnownNames::read).map_err(|error| error.at("kernel"))
 }
 
 fn site_json(site: &DescribedSite) -> Json {

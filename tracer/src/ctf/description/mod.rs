@@ -22,7 +22,7 @@ use simple_markers_resolver::types::Names;
 use strum::{EnumString, IntoStaticStr};
 
 use super::identifier::identifier;
-use crate::event::Known;
+use crate::event::KnownNames;
 use crate::plan::{KernelEvent, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
 pub use crate::plan::FieldType;
@@ -56,7 +56,7 @@ pub struct Description {
     /// The sites that were not watched.
     pub left_out: Vec<DescribedOmission>,
     /// The names of the kernel that the texts of its events used.
-    pub kernel: Known,
+    pub kernel: KnownNames,
 }
 
 /// Why a description cannot be read.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{DescribedArgument, DescribedSite, Description, Doubt, FieldType};
 use crate::plan::{
-    Aggregate, DoubtfulSource, Placeholder, Plan, PlannedArgument, PlannedSite, Reading, Source, Unread,
+    Aggregate, DoubtfulSource, Placeholder, Plan, PlannedArgument, PlannedSite, Reading, Source, UnreadReason,
 };
 
 impl Description {
@@ -26,14 +26,14 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
             (Some(FieldType::Number { size, kind }), _) => Reading::Number { field: number, size, kind },
             (Some(FieldType::Text), _) => Reading::Text { field: number },
             (Some(FieldType::Array { size, kind, count }), _) => Reading::Array { field: number, size, kind, count },
-            (None, Some(placeholder)) => return Source::Unread(Unread::Filed { placeholder, words: None }),
+            (None, Some(placeholder)) => return Source::Unread(UnreadReason::Filed { placeholder, words: None }),
             // Without a class there are no events.
-            (None, None) => return Source::Unread(Unread::TooMany),
+            (None, None) => return Source::Unread(UnreadReason::TooMany),
         };
         match argument.doubt {
             Some(doubt) => {
                 let words = argument.why.as_deref().map(Arc::from);
-                let why = Unread::Filed { placeholder: Placeholder::Doubtful, words };
+                let why = UnreadReason::Filed { placeholder: Placeholder::Doubtful, words };
                 // The event says whether both values were the same.
                 let before = (doubt == Doubt::Sometimes).then(|| here.clone());
                 Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))

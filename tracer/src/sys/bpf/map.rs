@@ -36,7 +36,7 @@ struct MapCreate {
 
 /// A map.
 #[derive(Debug)]
-pub(in crate::sys) struct Map {
+pub(in crate::sys) struct KernelMap {
     descriptor: OwnedFd,
     key_size: usize,
     /// The size of all values of a key.
@@ -46,7 +46,7 @@ pub(in crate::sys) struct Map {
     max_entries: u32,
 }
 
-impl Map {
+impl KernelMap {
     /// Creates a map. The keys have 4 bytes.
     pub(in crate::sys) fn new(map_type: MapType, value_size: u32, max_entries: u32) -> Result<Self, Error> {
         let is_ring = map_type == MapType::Ringbuf;

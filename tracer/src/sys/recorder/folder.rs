@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::process::Owner;
+use super::process::ProcessIdentity;
 
 /// Where folders are made: it is in memory, and every process has it.
 const MEMORY: &str = "/dev/shm";
@@ -29,7 +29,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Makes a folder that only a user may enter.
-    pub(super) fn create(owner: Owner, pid: u32, (user, group): (u32, u32)) -> io::Result<Self> {
+    pub(super) fn create(owner: ProcessIdentity, pid: u32, (user, group): (u32, u32)) -> io::Result<Self> {
         let base = format!("{PREFIX}-{}-{}-{pid}", owner.pid, owner.start);
         let parent = memory_of(pid)?;
         let path = of(&parent).join(&base);
@@ -158,9 +158,9 @@ fn remove_leftovers_in(parent: &Path) {
 }
 
 /// The owner of a folder of that name.
-fn owner(name: &str) -> Option<Owner> {
+fn owner(name: &str) -> Option<ProcessIdentity> {
     let mut parts = name.strip_prefix(PREFIX)?.strip_prefix('-')?.split('-');
-    Some(Owner { pid: parts.next()?.parse().ok()?, start: parts.next()?.parse().ok()? })
+    Some(ProcessIdentity { pid: parts.next()?.parse().ok()?, start: parts.next()?.parse().ok()? })
 }
 
 /// Frees the memory of a file. A process that still writes to it writes to new memory, so the file is
@@ -181,12 +181,12 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn folder() -> Folder {
-        let owner = Owner::of(std::process::id()).expect("this process");
+        let owner = ProcessIdentity::of(std::process::id()).expect("this process");
         // Tests of one process run at the same time.
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let start = owner.start + NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let status = std::fs::metadata("/proc/self").expect("this process");
-        Folder::create(Owner { start, ..owner }, owner.pid, (status.uid(), status.gid())).expect("a folder")
+        Folder::create(ProcessIdentity { start, ..owner }, owner.pid, (status.uid(), status.gid())).expect("a folder")
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         symlink(at("precious"), at("smark-4194304-1-1")).expect("a link");
         std::fs::create_dir(at("smark-4194304-1-2")).expect("a folder");
         std::fs::write(at("smark-4194304-1-2/1-1"), "buffer").expect("a file");
-        let own = Owner::of(std::process::id()).expect("this process");
+        let own = ProcessIdentity::of(std::process::id()).expect("this process");
         std::fs::create_dir(at(&format!("smark-{}-{}-1", own.pid, own.start))).expect("a folder");
         remove_leftovers_in(Path::new(&folder.name));
         assert!(at("precious/file").exists());

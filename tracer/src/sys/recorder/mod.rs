@@ -21,8 +21,8 @@ use super::lease::is_only_here;
 use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Passage, Replay, Tally};
 use crate::filter::Fields;
-use crate::ftrace::machine::Header;
-use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, Recorded};
+use crate::ftrace::machine::RecordHeader;
+use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, RecorderProbe};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};
@@ -30,7 +30,7 @@ use crate::recorder::{Counter, Rest, Ring, event, rest};
 use bell::Bell;
 use folder::Folder;
 pub use process::ArmError;
-use process::{Block, File, Memory, Owner};
+use process::{Block, File, ProcessIdentity, ProcessMemory};
 
 /// The largest packet in bytes. A packet is freed when all of it is read.
 const LARGEST_PACKET: u32 = 1 << 20;
@@ -45,11 +45,11 @@ const MOST: usize = 1 << 16;
 /// The probes that are armed in processes, and their buffers.
 #[derive(Debug)]
 pub(super) struct Recorders {
-    owner: Owner,
+    owner: ProcessIdentity,
     sizes: Sizes,
     with_children: bool,
     /// The processes that were named.
-    targets: Vec<Target>,
+    targets: Vec<RecorderProcess>,
     /// The images of the plan with a recorder.
     images: Vec<Image>,
     /// Those whose files have become other programs. Processes may still run the old ones.
@@ -58,7 +58,7 @@ pub(super) struct Recorders {
     probes: Vec<Probe>,
     /// How many sites of the plan were looked at.
     seen: usize,
-    buffers: HashMap<(u32, OsString), Buffer>,
+    buffers: HashMap<(u32, OsString), ThreadBuffer>,
     /// The names of the threads, by process and thread.
     names: HashMap<(u32, u32), Vec<u8>>,
     counter: Counter,
@@ -78,7 +78,7 @@ pub(super) struct Recorders {
 #[derive(Debug)]
 struct Probe {
     site: u32,
-    recorded: Recorded,
+    recorded: RecorderProbe,
     layout: Layout,
 }
 
@@ -93,7 +93,7 @@ struct Image {
 
 /// A process that was named.
 #[derive(Debug)]
-struct Target {
+struct RecorderProcess {
     pid: u32,
     /// `None` until a probe was armed.
     folder: Option<Folder>,
@@ -103,7 +103,7 @@ struct Target {
 
 /// The buffer of a thread.
 #[derive(Debug)]
-struct Buffer {
+struct ThreadBuffer {
     /// `None` if it is not read any more.
     ring: Option<Ring>,
     /// How many hits had been lost when it was given up.
@@ -117,13 +117,13 @@ struct Buffer {
 /// Events that were read, by the clocks of their buffers.
 #[derive(Debug, Default)]
 struct Pending {
-    events: Vec<Read>,
+    events: Vec<PendingEvent>,
     arguments: Vec<u8>,
 }
 
 /// An event that was read.
 #[derive(Debug)]
-struct Read {
+struct PendingEvent {
     time: u64,
     is_counter: bool,
     process: u32,
@@ -168,11 +168,11 @@ impl Recorders {
         };
         let Scope::Processes { pids, with_children } = scope else { return Err(SessionError::NotRecorded) };
         folder::remove_leftovers();
-        let owner = Owner::of(std::process::id()).ok_or(SessionError::NotRecorded)?;
+        let owner = ProcessIdentity::of(std::process::id()).ok_or(SessionError::NotRecorded)?;
         // Each thread has a buffer.
         let size = ring / 2;
         let packet = (size / 16).next_power_of_two().clamp(packet::MIN_SIZE, LARGEST_PACKET);
-        let targets = pids.iter().map(|pid| Target::new(*pid));
+        let targets = pids.iter().map(|pid| RecorderProcess::new(*pid));
         Ok(Self {
             owner,
             sizes: Sizes { packet, packets: (size / packet).max(2) },
@@ -198,10 +198,10 @@ impl Recorders {
     /// Arms the probes of another process too, from the next call on that arms.
     pub(super) fn add(&mut self, pid: u32) {
         // Those that have ended and left no buffer.
-        let has_any = |it: &Target| it.folder.is_some() || PathBuf::from(format!("/proc/{}", it.pid)).exists();
+        let has_any = |it: &RecorderProcess| it.folder.is_some() || PathBuf::from(format!("/proc/{}", it.pid)).exists();
         self.targets.retain(has_any);
         if self.targets.len() < MOST && !self.targets.iter().any(|target| target.pid == pid) {
-            self.targets.push(Target::new(pid));
+            self.targets.push(RecorderProcess::new(pid));
         }
     }
 
@@ -247,7 +247,7 @@ impl Recorders {
     /// another program.
     pub(super) fn arm(&mut self) {
         for target in &mut self.targets {
-            let Ok(memory) = Memory::open(target.pid) else { continue };
+            let Ok(memory) = ProcessMemory::open(target.pid) else { continue };
             for image in &self.images {
                 if target.refused.contains(&image.file.path) {
                     continue;
@@ -311,7 +311,7 @@ impl Recorders {
                 self.names.insert((process, thread), name.unwrap_or_default());
             }
             let name = self.names.get(&(process, thread)).map_or(&[][..], Vec::as_slice);
-            let header = Header { time, thread, process, site: probe.site, cpu: read.cpu, name };
+            let header = RecordHeader { time, thread, process, site: probe.site, cpu: read.cpu, name };
             let arguments = pending.arguments.get(read.arguments).unwrap_or_default();
             let event = Event { time: read.time, id: read.id, cpu: read.cpu, arguments };
             if !event::write(&header, &event, &probe.recorded, &probe.layout, &mut record) {
@@ -342,7 +342,7 @@ impl Recorders {
                 return counts.tally(number, Tally::Hits);
             }
             let (process, thread) = (header.pid, header.tid);
-            let start = Header { time: 0, thread, process, site: probe.site, cpu: 0, name: b"" };
+            let start = RecordHeader { time: 0, thread, process, site: probe.site, cpu: 0, name: b"" };
             if event::write(&start, event, &probe.recorded, &probe.layout, &mut record) {
                 let inputs = &Fields { record: Record(&record), layout: &probe.layout };
                 let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
@@ -415,7 +415,7 @@ impl Recorders {
     fn ask_process(&self, (target, pid): (u32, u32)) -> Result<bool, ArmError> {
         let folder = self.targets.iter().find(|it| it.pid == target).and_then(|target| target.folder.as_ref());
         let Some(folder) = folder else { return Ok(false) };
-        let memory = match Memory::open(pid) {
+        let memory = match ProcessMemory::open(pid) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(false),
             memory => memory?,
         };
@@ -484,7 +484,7 @@ impl Recorders {
                         None
                     }
                 };
-                self.buffers.insert(key, Buffer { ring, lost: 0, pid, is_left: false });
+                self.buffers.insert(key, ThreadBuffer { ring, lost: 0, pid, is_left: false });
                 is_any = true;
             }
         }
@@ -494,7 +494,7 @@ impl Recorders {
     /// Switches the probes off. What was recorded can still be read.
     pub(super) fn detach(&mut self) {
         for target in &self.targets {
-            let Ok(memory) = Memory::open(target.pid) else { continue };
+            let Ok(memory) = ProcessMemory::open(target.pid) else { continue };
             for image in &self.images {
                 // A process that has ended has nothing to switch off.
                 let Ok((lost, error)) = memory.disarm(&image.file, image.control, self.owner, &image.switches) else {
@@ -512,7 +512,7 @@ impl Recorders {
     /// How many hits were dropped.
     pub(super) fn lost(&self) -> u64 {
         // Programs can write any number there, and others are added to it.
-        self.buffers.values().map(Buffer::lost).fold(self.lost, u64::saturating_add).min(MOST_LOST)
+        self.buffers.values().map(ThreadBuffer::lost).fold(self.lost, u64::saturating_add).min(MOST_LOST)
     }
 }
 
@@ -525,14 +525,14 @@ impl Drop for Recorders {
     }
 }
 
-impl Buffer {
+impl ThreadBuffer {
     /// How many hits were dropped.
     fn lost(&self) -> u64 {
         self.ring.as_ref().and_then(|ring| ring.lost().ok()).unwrap_or(self.lost)
     }
 }
 
-impl Target {
+impl RecorderProcess {
     fn new(pid: u32) -> Self {
         Self { pid, folder: None, refused: HashSet::new() }
     }
@@ -540,9 +540,9 @@ impl Target {
     /// Arms the probes of an image in the process.
     fn arm(
         &mut self,
-        memory: &Memory,
+        memory: &ProcessMemory,
         image: &Image,
-        owner: Owner,
+        owner: ProcessIdentity,
         sizes: Sizes,
         bell: &mut Bell,
     ) -> Result<(), ArmError> {
@@ -555,7 +555,7 @@ impl Target {
     }
 
     /// The folder of its buffers.
-    fn folder(&mut self, owner: Owner, memory: &Memory, bell: &mut Bell) -> io::Result<&Folder> {
+    fn folder(&mut self, owner: ProcessIdentity, memory: &ProcessMemory, bell: &mut Bell) -> io::Result<&Folder> {
         if self.folder.is_none() {
             let folder = Folder::create(owner, self.pid, memory.user()?)?;
             bell.watch(&folder);
@@ -569,7 +569,7 @@ impl Pending {
     fn add(&mut self, header: &packet::Header, event: &Event<'_>, is_counter: bool) {
         let from = self.arguments.len();
         self.arguments.extend_from_slice(event.arguments);
-        self.events.push(Read {
+        self.events.push(PendingEvent {
             time: event.time,
             is_counter,
             process: header.pid,
@@ -584,7 +584,7 @@ impl Pending {
 /// Hands on the events of all buffers, and whether their clocks are the processor's counter. Returns
 /// whether a packet was full.
 fn read_buffers(
-    buffers: &mut HashMap<(u32, OsString), Buffer>,
+    buffers: &mut HashMap<(u32, OsString), ThreadBuffer>,
     failures: &mut Vec<Failure>,
     each: &mut dyn FnMut(&packet::Header, &Event<'_>, bool),
 ) -> bool {

@@ -19,7 +19,7 @@ pub(super) struct Block<'a> {
     pub(super) folder: &'a str,
     pub(super) sizes: Sizes,
     /// The process that owns the block: this one.
-    pub(super) owner: Owner,
+    pub(super) owner: ProcessIdentity,
 }
 
 /// The file of an image.
@@ -33,13 +33,13 @@ pub(super) struct File {
 
 /// A process, as nobody else can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(super) struct ProcessIdentity {
     pub(super) pid: u32,
     /// When it started, in clock ticks since boot.
     pub(super) start: u64,
 }
 
-impl Owner {
+impl ProcessIdentity {
     /// The process with that number; `None` if there is none.
     pub(super) fn of(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -83,14 +83,14 @@ impl From<io::Error> for ArmError {
 
 /// The memory of a process.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ProcessMemory {
     pid: u32,
     file: fs::File,
     /// What the process may write to, when this was opened.
     writable: Vec<Region>,
 }
 
-impl Memory {
+impl ProcessMemory {
     pub(super) fn open(pid: u32) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         Ok(Self { pid, file, writable: mapped::writable(pid).unwrap_or_default() })
@@ -122,7 +122,7 @@ impl Memory {
     }
 
     /// Whether the control block of an image is already this process's.
-    pub(super) fn is_ours(&self, image: &File, control: FileOffset, ours: Owner) -> Result<bool, ArmError> {
+    pub(super) fn is_ours(&self, image: &File, control: FileOffset, ours: ProcessIdentity) -> Result<bool, ArmError> {
         let (_, block) = self.block(image, control)?;
         let owner = owner_of(&block);
         match u32_at(&block, control::STATE) {
@@ -168,7 +168,13 @@ impl Memory {
 
     /// Asks an image to tell of the next hit of each thread, if its control block is this process's and names
     /// the folder. Returns whether it does.
-    pub(super) fn ask(&self, image: &File, control: FileOffset, ours: Owner, folder: &str) -> Result<bool, ArmError> {
+    pub(super) fn ask(
+        &self,
+        image: &File,
+        control: FileOffset,
+        ours: ProcessIdentity,
+        folder: &str,
+    ) -> Result<bool, ArmError> {
         let (address, block) = match self.block(image, control) {
             Err(ArmError::NotMapped) => return Ok(false),
             block => block?,
@@ -203,7 +209,7 @@ impl Memory {
         &self,
         image: &File,
         control: FileOffset,
-        owner: Owner,
+        owner: ProcessIdentity,
         switches: &[(FileOffset, u16)],
     ) -> Result<(u64, u32), ArmError> {
         let (address, block) = self.block(image, control)?;
@@ -218,7 +224,7 @@ impl Memory {
     }
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Stops the recording of the probe at an address, which may have a handler of the program. The
     /// program may set or remove that at the same time, so it is looked for again after each write.
     fn switch_off(&self, descriptor: u64) -> io::Result<()> {
@@ -240,8 +246,8 @@ impl Memory {
 const ID: u64 = 2;
 
 /// The tool that a control block names.
-fn owner_of(block: &[u8; control::SIZE]) -> Owner {
-    Owner { pid: u32_at(block, control::OWNER), start: u64_at(block, control::OWNER_START) }
+fn owner_of(block: &[u8; control::SIZE]) -> ProcessIdentity {
+    ProcessIdentity { pid: u32_at(block, control::OWNER), start: u64_at(block, control::OWNER_START) }
 }
 
 fn u32_at(block: &[u8; control::SIZE], at: usize) -> u32 {

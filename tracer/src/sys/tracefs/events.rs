@@ -17,7 +17,7 @@ use crate::plan::Plan;
 
 /// The events of a session.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(super) struct ProbeEvents {
     group: String,
     /// Whether the kernel takes a number for each probe of an event.
     has_numbers: bool,
@@ -71,7 +71,7 @@ impl Event {
     }
 }
 
-impl Events {
+impl ProbeEvents {
     pub(super) fn new(group: String, has_numbers: bool) -> Self {
         Self { group, has_numbers, images: Vec::new(), known: HashMap::new() }
     }
@@ -103,7 +103,7 @@ impl Events {
         fetches: &[Fetches],
         sites: &[usize],
     ) -> Result<bool, Error> {
-        let mut files = Paths::default();
+        let mut files = FileNames::default();
         let mut shared: HashMap<(usize, Shape), usize> = HashMap::new();
         let mut new = Vec::new();
         for number in sites {
@@ -143,7 +143,7 @@ fn event_name(number: usize) -> String {
 
 /// The names by which the kernel finds files.
 #[derive(Default)]
-struct Paths {
+struct FileNames {
     /// The files that are open until their probes are set.
     open: HashMap<String, File>,
 }
@@ -151,7 +151,7 @@ struct Paths {
 /// The longest path that leaves space in a line of the kernel.
 const LONGEST: usize = 1024;
 
-impl Paths {
+impl FileNames {
     /// The name of a file. The kernel cannot read a path with white space, and others.
     fn name(&mut self, path: &str) -> Result<String, Error> {
         if path.len() <= LONGEST && uprobe::check_path(path).is_ok() {

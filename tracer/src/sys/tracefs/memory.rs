@@ -7,21 +7,21 @@ use super::super::mapped;
 
 /// The readable memory of processes.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    known: HashMap<u32, Known>,
+pub(super) struct ReadableMemory {
+    known: HashMap<u32, ReadableRanges>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ReadableRanges {
     ranges: Vec<Range<u64>>,
-    /// Whether the ranges were read since the last call of [`Memory::forget`].
+    /// Whether the ranges were read since the last call of [`ReadableMemory::forget`].
     is_new: bool,
 }
 
 /// The most processes whose memory is kept.
 const MOST: usize = 1024;
 
-impl Memory {
+impl ReadableMemory {
     /// From now on the memory of a process is looked at again.
     pub(super) fn forget(&mut self) {
         if self.known.len() > MOST {

@@ -20,10 +20,10 @@ use super::clock::now;
 use super::error::{Error, Step};
 use super::numbers::numbers;
 use super::request::{Mode, Scope, SessionError};
-use crate::aggregate::{Counted, Passage, Replay, Tallies};
+use crate::aggregate::{Passage, RawCounts, Replay, Tallies};
 use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
-use crate::ftrace::machine::{self, Copied, Header};
+use crate::ftrace::machine::{self, RecordHeader, Snapshot};
 use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
 use crate::hit::Hit;
@@ -31,12 +31,12 @@ use crate::order::Order;
 use crate::plan::{Aggregate, Input, Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
-use events::Events;
+use events::ProbeEvents;
 use files::{Instance, Root};
 pub use kernel::{EventName, KernelEvents};
 pub(super) use leftovers::remove as remove_leftovers;
-use memory::Memory;
-use notices::Notices;
+use memory::ReadableMemory;
+use notices::TracefsNotices;
 
 /// The bit of `clone_flags` that says that a thread is created, and no process.
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -58,14 +58,14 @@ pub(super) struct Tracefs {
     /// The buffers with the threads that are created.
     created: Instance,
     /// Tells of files that are mapped; `None` if nobody has to look for them, or the kernel does not tell.
-    notices: Option<Notices>,
+    notices: Option<TracefsNotices>,
     /// Whether all processes are watched.
     is_of_all: bool,
     /// Whether the buffers tell when there is something to read.
     tells: bool,
     page: PageFormat,
     newtask: Newtask,
-    events: Events,
+    events: ProbeEvents,
     mode: Mode,
     /// By the number of the site.
     layouts: Vec<Layout>,
@@ -75,7 +75,7 @@ pub(super) struct Tracefs {
     together: HashMap<usize, Vec<usize>>,
     counts: Replay,
     tasks: Tasks,
-    memory: Memory,
+    memory: ReadableMemory,
     order: Order,
     received: u64,
     /// Why the hits could not be read.
@@ -129,7 +129,7 @@ impl Tracefs {
             Scope::All => (None, true),
             Scope::Processes { pids, with_children } => (Some(pids.as_slice()), *with_children),
         };
-        let events = Events::new(owner.group(), root.has_numbers());
+        let events = ProbeEvents::new(owner.group(), root.has_numbers());
         let tells = hits.wake_at(0).is_ok() && created.wake_at(50).is_ok();
         let mut session = Self {
             root,
@@ -148,7 +148,7 @@ impl Tracefs {
             together: HashMap::new(),
             counts: Replay::new(&Plan::default(), most),
             tasks: Tasks::new(pids, with_children),
-            memory: Memory::default(),
+            memory: ReadableMemory::default(),
             order: Order::default(),
             received: 0,
             failed: None,
@@ -166,7 +166,7 @@ impl Tracefs {
                 }
                 let threads: Vec<u32> = pids.iter().flat_map(|pid| threads(*pid).chain([*pid])).collect();
                 let Self { root, owner, page, .. } = &session;
-                session.notices = Notices::start(root, &owner.files(), page, &threads, with_children);
+                session.notices = TracefsNotices::start(root, &owner.files(), page, &threads, with_children);
             }
         }
         session.attach(plan)?;
@@ -247,7 +247,7 @@ impl Tracefs {
 
     /// How long until the notices have to be taken.
     pub(super) fn due(&self) -> Option<std::time::Duration> {
-        self.notices.as_ref().and_then(Notices::due)
+        self.notices.as_ref().and_then(TracefsNotices::due)
     }
 
     /// Whether [`descriptors`](Self::descriptors) tell of hits.
@@ -258,7 +258,7 @@ impl Tracefs {
     /// Readable when there are hits, if they are wanted, files were mapped, or there are many new threads.
     pub(super) fn descriptors(&self, with_hits: bool) -> Vec<RawFd> {
         let hits = with_hits.then_some(&self.hits);
-        let notices = self.notices.as_ref().and_then(Notices::instance);
+        let notices = self.notices.as_ref().and_then(TracefsNotices::instance);
         [hits, Some(&self.created), notices].into_iter().flatten().flat_map(Instance::descriptors).collect()
     }
 
@@ -328,12 +328,12 @@ impl Tracefs {
         let memory = &mut self.memory;
         let is_mapped = &mut |address| memory.has(process, address);
         let copies = event.copies.iter().map_while(|copy| copy.bytes(bytes));
-        let copied = Copied::new(fetches, planned.probe, event.ip.number(bytes)?, copies, is_mapped);
+        let copied = Snapshot::new(fetches, planned.probe, event.ip.number(bytes)?, copies, is_mapped);
         let (time, cpu) = (u64::from_ne_bytes(*time), u32::from_ne_bytes(*cpu));
         let name = event.name.text(bytes).unwrap_or_default();
         for number in self.together.get(&leader)?.clone() {
             let (planned, layout) = (plan.sites.get(number)?, self.layouts.get(number)?);
-            let header = Header { time, thread, process, site: u32::try_from(number).ok()?, cpu, name };
+            let header = RecordHeader { time, thread, process, site: u32::try_from(number).ok()?, cpu, name };
             machine::write(&header, &planned.inputs, layout, &copied, record);
             let inputs = &Fields { record: Record(record), layout };
             let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
@@ -382,7 +382,7 @@ impl Tracefs {
         self.counts.tallies().to_vec()
     }
 
-    pub(super) fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> RawCounts {
         self.counts.counted()
     }
 }

@@ -18,13 +18,13 @@ const EVENTS: [&str; 2] = ["sched/sched_process_exec", "mmap/vm_unmapped_area"];
 
 /// The threads that may have mapped files.
 #[derive(Debug)]
-pub(super) struct Notices {
+pub(super) struct TracefsNotices {
     instance: Instance,
     /// The threads of which it was told, and when they are told again.
     again: Option<(Instant, Vec<u32>)>,
 }
 
-impl Notices {
+impl TracefsNotices {
     /// Tells of these threads, and of those that they create if the children are wanted. `None` if the kernel
     /// does not tell everything.
     pub(super) fn start(root: &Root, name: &str, format: &PageFormat, threads: &[u32], children: bool) -> Option<Self> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::elf;
 use crate::sys::mapped::{self, FileId, MappedFile};
-use crate::sys::mapping::Bytes;
+use crate::sys::mapping::FileMapping;
 
 /// Where the loader of the GNU C library finds most libraries.
 const CACHE: &str = "/etc/ld.so.cache";
@@ -18,7 +18,7 @@ const PRELOAD: &str = "/etc/ld.so.preload";
 
 /// A program that is executed.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(super) struct Executable {
     pub(super) id: FileId,
     pub(super) path: PathBuf,
     /// Whether it may trace other processes.
@@ -30,7 +30,7 @@ pub(super) struct Program {
 /// The programs, and the libraries that their loaders have mapped.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
-    programs: HashMap<FileId, Program>,
+    programs: HashMap<FileId, Executable>,
     /// The libraries of a program, if only the files below say which ones they are. `None`: it is not so.
     libraries: HashMap<FileId, Option<Vec<(PathBuf, FileId)>>>,
     /// What the cache was when the libraries were noted.
@@ -41,7 +41,7 @@ pub(super) struct Loads {
 
 impl Loads {
     /// The program that a process has executed. `None` if it has ended.
-    pub(super) fn program(&mut self, pid: u32) -> Option<Program> {
+    pub(super) fn program(&mut self, pid: u32) -> Option<Executable> {
         let link = PathBuf::from(format!("/proc/{pid}/exe"));
         let id = FileId::at(&link)?;
         if let Some(known) = self.programs.get(&id) {
@@ -49,10 +49,10 @@ impl Loads {
         }
         let path = fs::read_link(&link).unwrap_or_default();
         let image = File::open(&link).ok();
-        let bytes = image.as_ref().and_then(Bytes::of);
-        let bytes = bytes.as_ref().map_or(&[][..], Bytes::get);
+        let bytes = image.as_ref().and_then(FileMapping::of);
+        let bytes = bytes.as_ref().map_or(&[][..], FileMapping::get);
         let (may_trace, has_loader) = (elf::may_trace(bytes), elf::has_loader(bytes));
-        let program = Program { id, path, may_trace, has_loader };
+        let program = Executable { id, path, may_trace, has_loader };
         self.programs.insert(id, program.clone());
         Some(program)
     }
@@ -121,7 +121,7 @@ fn is_usual(pid: u32) -> bool {
 /// Whether the loader looks for the libraries of a file only where it looks for those of all files.
 fn uses_cache_only(file: &MappedFile) -> bool {
     let Ok(image) = File::open(&file.path) else { return false };
-    Bytes::of(&image).is_some_and(|bytes| !elf::has_search_path(bytes.get()))
+    FileMapping::of(&image).is_some_and(|bytes| !elf::has_search_path(bytes.get()))
 }
 
 /// The files in the cache of the loader, with the paths that it has for each.

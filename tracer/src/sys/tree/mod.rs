@@ -36,7 +36,7 @@ const MOST_CALLS: u32 = 1 << 14;
 
 /// What the tracer tells.
 #[derive(Debug)]
-pub enum Traced {
+pub enum TreeEvent {
     /// A process waits until the tree lets it go on.
     Waits {
         /// The process.
@@ -66,16 +66,16 @@ pub(super) struct Tree {
     commands: Sender<i32>,
     /// Readable when there are commands, or the thread is to end.
     wake: Arc<EventFd>,
-    told: Receiver<Traced>,
+    told: Receiver<TreeEvent>,
     /// Readable when something was told.
     ready: Arc<EventFd>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What both threads know.
 #[derive(Debug)]
-struct Shared {
+struct SharedState {
     ends: AtomicBool,
     /// Whether it is told of each process that executes a program, also if all of its files are known.
     each_exec: AtomicBool,
@@ -128,7 +128,7 @@ impl Tree {
         catch_stops().map_err(failed)?;
         let wake = Arc::new(EventFd::new().map_err(failed)?);
         let ready = Arc::new(EventFd::new().map_err(failed)?);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             ends: AtomicBool::new(false),
             each_exec: AtomicBool::new(false),
             status: AtomicI64::new(RUNS),
@@ -163,7 +163,7 @@ impl Tree {
     }
 
     /// What was told since the last call.
-    pub(super) fn take(&mut self) -> Vec<Traced> {
+    pub(super) fn take(&mut self) -> Vec<TreeEvent> {
         self.ready.clear();
         self.told.try_iter().collect()
     }
@@ -243,9 +243,9 @@ struct Tracer {
     /// Those of them that may not be watched yet, with the process that waits for it.
     pending: HashMap<FileId, libc::pid_t>,
     loads: Loads,
-    tell: Sender<Traced>,
+    tell: Sender<TreeEvent>,
     ready: Arc<EventFd>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl Tracer {
@@ -300,7 +300,7 @@ impl Tracer {
         }
     }
 
-    fn tell(&self, what: Traced) {
+    fn tell(&self, what: TreeEvent) {
         let _ = self.tell.send(what);
         self.ready.set();
     }
@@ -335,7 +335,7 @@ impl Tracer {
             let released = self.release(tracers::processes(process));
             let (path, files) = (program.path, tracers::programs(process));
             self.tasks.insert(pid, Task::Waits(Some(Box::new(Task::Leaves))));
-            return self.tell(Traced::LetGo { pid: process, program: path, files, released });
+            return self.tell(TreeEvent::LetGo { pid: process, program: path, files, released });
         }
         let is_told = self.shared.each_exec.load(Ordering::Relaxed);
         // Nothing can be mapped that is not watched.
@@ -402,7 +402,7 @@ impl Tracer {
     fn wait_for(&mut self, pid: libc::pid_t, files: Vec<MappedFile>, is_exec: bool, then: Option<Task>) {
         self.pending.extend(files.iter().map(|file| (file.id, pid)));
         self.tasks.insert(pid, Task::Waits(then.map(Box::new)));
-        self.tell(Traced::Waits { pid: pid.unsigned_abs(), files, is_exec });
+        self.tell(TreeEvent::Waits { pid: pid.unsigned_abs(), files, is_exec });
     }
 
     /// A thread whose loader maps libraries is at a system call.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::elf;
 use crate::sys::mapped::MappedFile;
-use crate::sys::mapping::Bytes;
+use crate::sys::mapping::FileMapping;
 use crate::sys::numbers::numbers;
 
 /// The most arguments that are looked at.
@@ -47,7 +47,7 @@ pub(super) fn programs(pid: u32) -> Vec<MappedFile> {
                 return None;
             }
             let file = fs::File::open(place).ok()?;
-            if !elf::is_elf(Bytes::of(&file)?.get()) {
+            if !elf::is_elf(FileMapping::of(&file)?.get()) {
                 return None;
             }
             MappedFile::named(place).ok()

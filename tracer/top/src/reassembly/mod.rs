@@ -16,8 +16,8 @@ use self::pending::Pending;
 use self::sequence::Sequence;
 use super::datagram::{Content, Datagram, Refusal};
 
-pub use received::{Key, Received};
-pub use tally::{Refused, Tally};
+pub use received::{Key, ReceivedInterval};
+pub use tally::{RefusalCounts, Tally};
 
 /// The most senders that are known at a time.
 pub const SENDERS: usize = 64;
@@ -53,7 +53,7 @@ pub struct Sender {
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     senders: Vec<Sender>,
-    refused: Refused,
+    refused: RefusalCounts,
     /// The senders that gave up their places.
     forgotten: Tally,
 }
@@ -65,7 +65,7 @@ impl Receiver {
     /// # Errors
     ///
     /// The datagram is refused. This is counted too.
-    pub fn take(&mut self, address: SocketAddr, bytes: &[u8], now: u64) -> Result<Vec<Received>, Refusal> {
+    pub fn take(&mut self, address: SocketAddr, bytes: &[u8], now: u64) -> Result<Vec<ReceivedInterval>, Refusal> {
         let taken = Datagram::read(bytes).and_then(|datagram| {
             let key = Key { address, run: datagram.sender };
             let index = self.place(key, &datagram, now)?;
@@ -78,7 +78,7 @@ impl Receiver {
     }
 
     /// The intervals whose other parts did not arrive in time.
-    pub fn overdue(&mut self, now: u64) -> Vec<Received> {
+    pub fn overdue(&mut self, now: u64) -> Vec<ReceivedInterval> {
         let late = |pending: &Pending| now.saturating_sub(pending.since) >= PATIENCE;
         self.senders.iter_mut().filter_map(|sender| sender.give_if(late)).collect()
     }
@@ -91,7 +91,7 @@ impl Receiver {
     }
 
     /// The intervals that are incomplete until now.
-    pub fn rest(&mut self) -> Vec<Received> {
+    pub fn rest(&mut self) -> Vec<ReceivedInterval> {
         self.senders.iter_mut().filter_map(|sender| sender.give_if(|_| true)).collect()
     }
 
@@ -109,7 +109,7 @@ impl Receiver {
 
     /// How many datagrams were refused.
     #[must_use]
-    pub fn refused(&self) -> Refused {
+    pub fn refused(&self) -> RefusalCounts {
         self.refused
     }
 
@@ -159,7 +159,7 @@ impl Sender {
         self.has_ended && self.pending.is_none() || now.saturating_sub(self.heard) >= SILENCE
     }
 
-    fn take(&mut self, datagram: Datagram, now: u64) -> Result<Vec<Received>, Refusal> {
+    fn take(&mut self, datagram: Datagram, now: u64) -> Result<Vec<ReceivedInterval>, Refusal> {
         self.agrees(&datagram)?;
         self.heard = now;
         let mut given = Vec::new();
@@ -201,7 +201,7 @@ impl Sender {
         if self.host == datagram.host && takes { Ok(()) } else { Err(Refusal::Contradiction) }
     }
 
-    fn give_if(&mut self, is_due: impl FnOnce(&Pending) -> bool) -> Option<Received> {
+    fn give_if(&mut self, is_due: impl FnOnce(&Pending) -> bool) -> Option<ReceivedInterval> {
         let pending = self.pending.take_if(|pending| is_due(pending))?;
         self.given = Some(pending.interval.number);
         Some(pending.received(self.key, self.host.clone()))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::received::{Key, Received};
+use super::received::{Key, ReceivedInterval};
 use crate::datagram::{Interval, LINES, Line, Others, Part};
 use crate::table::{Process, Table, Thread};
 
@@ -60,7 +60,7 @@ impl Pending {
     }
 
     /// The interval as it is now. Threads without a process are left out.
-    pub(super) fn received(self, sender: Key, host: String) -> Received {
+    pub(super) fn received(self, sender: Key, host: String) -> ReceivedInterval {
         let (missing, mut processes) = (self.missing(), self.processes);
         for ((pid, _), thread) in self.threads {
             if let Some(process) = processes.get_mut(&pid) {
@@ -70,6 +70,6 @@ impl Pending {
         let Interval { number, time, length: interval, uncounted, .. } = self.interval;
         let processes = processes.into_values().collect();
         let table = Table { time, interval, processes, uncounted };
-        Received { sender, host, number, table, others: self.others, missing }
+        ReceivedInterval { sender, host, number, table, others: self.others, missing }
     }
 }

@@ -16,7 +16,7 @@ pub struct Key {
 
 /// An interval of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedInterval {
     /// The sender.
     pub sender: Key,
     /// The name of its machine.

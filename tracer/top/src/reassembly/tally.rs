@@ -19,7 +19,7 @@ pub struct Tally {
 
 /// How many datagrams were refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusalCounts {
     /// They are too long.
     pub too_long: u64,
     /// They have another version.
@@ -44,7 +44,7 @@ impl Tally {
     }
 }
 
-impl Refused {
+impl RefusalCounts {
     pub(super) fn count(&mut self, refusal: &Refusal) {
         let count = match refusal {
             Refusal::TooLong => &mut self.too_long,

@@ -69,7 +69,7 @@ fn order_and_repetition_do_not_matter() {
         }
         let mut receiver = Receiver::default();
         let taken = datagrams.iter().map(|datagram| receiver.take(address(1), datagram.as_bytes(), 0));
-        let received: Vec<Received> = taken.flat_map(|taken| taken.expect("it is taken")).collect();
+        let received: Vec<ReceivedInterval> = taken.flat_map(|taken| taken.expect("it is taken")).collect();
         assert_eq!(received.iter().map(|received| &received.table).collect::<Vec<_>>(), [&sent]);
         assert_eq!(receiver.tally(), Tally { received: parts as u64, repeated: 1, ..Tally::default() });
     }

@@ -1,20 +1,20 @@
 //! Which hits of a recording are wanted, and what is counted at them.
 
-use crate::aggregate::{Question, Refused};
+use crate::aggregate::{Question, RefusedSite};
 use crate::filter::Filter;
 use crate::hit::Hit;
 use crate::plan::{DoubtfulValues, Plan, PlannedSite};
 
 /// The sites of a recording whose hits are wanted.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct SiteSelection {
     /// The wanted sites.
     pub plan: Plan,
     /// The number in the plan of each site of the recording; `None` if its hits are not wanted.
     numbers: Vec<Option<usize>>,
 }
 
-impl Chosen {
+impl SiteSelection {
     /// The sites of the markers that `keep` accepts, by their number, and where the filter and the
     /// question can be applied; and the sites where they cannot. `all` is the plan of the recording.
     /// `doubtful` says whether both take doubtful arguments.
@@ -25,7 +25,7 @@ impl Chosen {
         filter: Option<&Filter>,
         question: &Question,
         doubtful: DoubtfulValues,
-    ) -> (Self, Vec<Refused>) {
+    ) -> (Self, Vec<RefusedSite>) {
         let (images, markers) = (all.images.clone(), all.markers.clone());
         let mut plan = Plan { images, markers, ..Plan::default() };
         let (mut numbers, mut refused) = (Vec::with_capacity(all.sites.len()), Vec::new());
