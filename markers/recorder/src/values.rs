@@ -150,7 +150,7 @@ pub enum Mismatch {
     note = "it takes a tuple of `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`, or `Values`",
     note = "a tuple of one is written `(u64,)`; a text is `&[u8]`, because it may not be UTF-8"
 )]
-pub trait Arguments: sealed::Sealed {
+pub trait Arguments: sealed::Seal {
     /// The arguments of a hit that lives for `'a`.
     type Of<'a>;
 
@@ -173,7 +173,7 @@ pub trait Arguments: sealed::Sealed {
     note = "it takes `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`",
     note = "a text is `&[u8]`, because it may not be UTF-8: use `core::str::from_utf8` or `String::from_utf8_lossy`"
 )]
-pub trait Argument: sealed::Sealed {
+pub trait Argument: sealed::Seal {
     /// The argument of a hit that lives for `'a`.
     type Of<'a>;
 
@@ -195,7 +195,7 @@ pub trait Argument: sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Seal {}
 }
 
 /// A type of a descriptor, as a type of Rust.
@@ -214,7 +214,7 @@ fn name(kind: &str) -> &'static str {
 
 macro_rules! scalars {
     ($($type:ty: [$($kind:literal),*] = $word:ident => $value:expr;)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::Seal for $type {}
         impl Argument for $type {
             type Of<'a> = $type;
             const NAME: &'static str = stringify!($type);
@@ -241,7 +241,7 @@ scalars! {
     *const (): ["8p"] = word => word as *const ();
 }
 
-impl sealed::Sealed for &[u8] {}
+impl sealed::Seal for &[u8] {}
 impl Argument for &[u8] {
     type Of<'a> = &'a [u8];
     const NAME: &'static str = "&[u8]";
@@ -253,7 +253,7 @@ impl Argument for &[u8] {
     }
 }
 
-impl sealed::Sealed for Values<'_> {}
+impl sealed::Seal for Values<'_> {}
 impl Arguments for Values<'_> {
     type Of<'a> = Values<'a>;
 
@@ -283,7 +283,7 @@ fn check(probe: &Probe, asked: &[Parameter]) -> Result<(), Mismatch> {
 
 macro_rules! tuples {
     ($($argument:ident)*) => {
-        impl<$($argument: Argument),*> sealed::Sealed for ($($argument,)*) {}
+        impl<$($argument: Argument),*> sealed::Seal for ($($argument,)*) {}
         impl<$($argument: Argument),*> Arguments for ($($argument,)*) {
             type Of<'a> = ($($argument::Of<'a>,)*);
 
