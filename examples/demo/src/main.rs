@@ -31,7 +31,7 @@ fn demo() -> Result<()> {
     }
     println!("\n# The same program, watched while it runs\n");
     if !demo.watch()? {
-        println!("Nothing is watched here, because that needs Linux 6.6 and the rights that the message names.");
+        println!("Nothing is watched here, because that needs Linux 5.10 and the rights that the message names.");
     }
     Ok(())
 }

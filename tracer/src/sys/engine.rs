@@ -20,7 +20,7 @@ pub use super::programs::Kernel;
 /// What sets the probes and hands on the hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// BPF programs, attached by one link for many sites (Linux 6.6).
+    /// BPF programs at uprobes.
     Bpf,
     /// Probes of `uprobe_events` in an instance of tracefs. It needs root.
     Tracefs,

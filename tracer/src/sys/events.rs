@@ -1,20 +1,22 @@
 //! Events of the kernel that BPF programs are attached to.
 
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
 use super::error::{Error, Step};
-use super::signals;
-use crate::bpf::Code;
-use crate::bpf::Map;
+use super::{limits, signals};
+use crate::bpf::assembler::set_cookie;
+use crate::bpf::{Code, Map, program};
 
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 /// The type of links to events (`BPF_PERF_EVENT`).
 const PERF_EVENT: u32 = 41;
 const TYPE_TRACEPOINT: u32 = 2;
+/// `PERF_EVENT_IOC_SET_BPF`.
+const SET_BPF: libc::c_ulong = 0x4004_2408;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 /// The event is not counted. The programs run all the same.
-const DISABLED: u64 = 1;
+pub(super) const DISABLED: u64 = 1;
 
 /// `struct perf_event_attr`, as long as it is in all kernels.
 #[repr(C)]
@@ -31,12 +33,18 @@ pub(super) struct Attributes {
     wakeup: u32,
     breakpoint: u32,
     address: u64,
+    length: u64,
 }
 
 impl Attributes {
     /// Of an event by its type and number.
     pub(super) fn new(of: u32, config: u64, flags: u64) -> Self {
         Self { of, config, flags, size: size_of::<Self>() as u32, ..Self::default() }
+    }
+
+    /// Of a uprobe: the address of the path of the file, and the offset there.
+    pub(super) fn at(self, path: u64, offset: u64) -> Self {
+        Self { address: path, length: offset, ..self }
     }
 
     /// Readable as soon as there is a record.
@@ -54,11 +62,29 @@ struct Link {
     cookie: u64,
 }
 
-/// Attaches a program to an event. `cookie` is what the program gets from `bpf_get_attach_cookie`.
-fn attach(program: &OwnedFd, event: &OwnedFd, cookie: u64) -> Result<OwnedFd, Error> {
-    let (prog_fd, target_fd) = (program.as_raw_fd() as u32, event.as_raw_fd() as u32);
+/// Attaches a program to an event, which is open until the link is closed. `cookie` is what the program gets
+/// from `bpf_get_attach_cookie`.
+pub(super) fn link(program: &OwnedFd, event: &OwnedFd, cookie: u64) -> Result<OwnedFd, Error> {
+    link_by_number(program, event.as_raw_fd(), cookie)
+}
+
+fn link_by_number(program: &OwnedFd, event: RawFd, cookie: u64) -> Result<OwnedFd, Error> {
+    let (prog_fd, target_fd) = (program.as_raw_fd() as u32, event as u32);
     let mut attributes = Link { prog_fd, target_fd, attach_type: PERF_EVENT, flags: 0, cookie };
     bpf::open(bpf::LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+/// Whether a link can hand a number to a program (Linux 5.15).
+pub(super) fn has_cookies(program: &OwnedFd) -> bool {
+    // A kernel that does not know such links does not look at the event.
+    link_by_number(program, -1, 0).is_err_and(|why| why.errno == libc::EBADF)
+}
+
+/// Attaches a program to an event, until that is closed.
+pub(super) fn set_program(event: &OwnedFd, program: &OwnedFd) -> Result<(), Error> {
+    // SAFETY: the call takes a descriptor by value.
+    let result = unsafe { libc::ioctl(event.as_raw_fd(), SET_BPF as _, program.as_raw_fd()) };
+    if result == 0 { Ok(()) } else { Err(Error::new(Step::Attach, &std::io::Error::last_os_error())) }
 }
 
 /// The start of `struct bpf_prog_info`, in words of 8 bytes.
@@ -85,10 +111,18 @@ fn misses(program: &OwnedFd) -> Result<u64, Error> {
 /// Opens an event of a thread on a CPU; -1 stands for all threads.
 pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_int) -> Result<OwnedFd, Error> {
     let group: libc::c_int = -1;
-    let opened = signals::undisturbed(|| {
-        // SAFETY: the attributes are valid until the call returns, and have the size that they say.
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC) }
-    });
+    let call = || {
+        signals::undisturbed(|| {
+            // SAFETY: the attributes are valid until the call returns, and have the size that they say.
+            unsafe {
+                libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC)
+            }
+        })
+    };
+    let opened = match call() {
+        Err(why) if why.raw_os_error() == Some(libc::EMFILE) && limits::raise_files() => call(),
+        result => result,
+    };
     // SAFETY: the kernel has just opened it, and nobody else knows it.
     opened.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) }).map_err(|why| Error::new(Step::Attach, &why))
 }
@@ -98,12 +132,13 @@ pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_in
 pub(super) struct EventPrograms {
     /// They are kept to be asked how often they did not run.
     programs: Vec<OwnedFd>,
-    events: Vec<OwnedFd>,
+    /// Whether links hand numbers to programs, once it is known.
+    has_cookies: Option<bool>,
 }
 
 impl EventPrograms {
-    /// Attaches a program to the event with the number `id`. Returns the link, which detaches it when it
-    /// is closed. `site` is what the program gets from `bpf_get_attach_cookie`.
+    /// Attaches a program to the event with the number `id`. Returns what detaches it when it is closed.
+    /// `site` is what the program gets from `bpf_get_attach_cookie`.
     pub(super) fn add(
         &mut self,
         code: &Code,
@@ -111,18 +146,30 @@ impl EventPrograms {
         id: u16,
         site: u64,
     ) -> Result<OwnedFd, Error> {
-        let program = bpf::load(&code.link(descriptor), Kind::Event)?;
+        let code = code.link(descriptor);
         // Programs that are attached to it run on all CPUs.
-        let event = open(&Attributes::new(TYPE_TRACEPOINT, id.into(), DISABLED), -1, 0)?;
-        let link = attach(&program, &event, site)?;
+        let open = || open(&Attributes::new(TYPE_TRACEPOINT, id.into(), DISABLED), -1, 0);
+        let (program, link) = if self.has_cookies()? {
+            let program = bpf::load(&code, Kind::Event)?;
+            let link = link(&program, &open()?, site)?;
+            (program, link)
+        } else {
+            let (program, event) = (bpf::load(&set_cookie(&code, site), Kind::Event)?, open()?);
+            set_program(&event, &program)?;
+            (program, event)
+        };
         self.programs.push(program);
-        self.events.push(event);
         Ok(link)
     }
 
-    /// The opened events, to be closed when no program is to run any more.
-    pub(super) fn take_events(&mut self) -> Vec<OwnedFd> {
-        std::mem::take(&mut self.events)
+    fn has_cookies(&mut self) -> Result<bool, Error> {
+        if let Some(known) = self.has_cookies {
+            return Ok(known);
+        }
+        let nothing = program::nothing().map_or_else(|_| Vec::new(), |code| code.link(&|_| -1));
+        let has_cookies = has_cookies(&bpf::load(&nothing, Kind::Event)?);
+        self.has_cookies = Some(has_cookies);
+        Ok(has_cookies)
     }
 
     /// How often a program did not run because another one ran on the same CPU.

@@ -29,6 +29,7 @@ pub mod signals;
 pub mod top;
 mod tracefs;
 mod tree;
+mod uprobes;
 mod wakes;
 
 pub use clock::now;

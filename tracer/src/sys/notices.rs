@@ -8,6 +8,7 @@ use super::error::Error;
 use super::mmaps::Mmaps;
 use super::processes::Among;
 use super::ring::RingBuffer;
+use super::uprobes::{UprobeProgram, Uprobes};
 use crate::bpf::assembler::{Assembler, Code, TooLong};
 use crate::bpf::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use crate::bpf::program::process_byte;
@@ -20,7 +21,8 @@ const SIZE: u32 = 1 << 16;
 pub(super) struct Notices {
     map: bpf::KernelMap,
     ring: RingBuffer,
-    program: OwnedFd,
+    uprobes: Uprobes,
+    program: UprobeProgram,
     links: Vec<OwnedFd>,
     /// What the processes that were named and their children map; `None` if their loaders have to tell.
     mmaps: Option<Mmaps>,
@@ -70,7 +72,7 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
 impl Notices {
     /// Starts with the programs that processes execute. `None` if all processes are watched: then none is
     /// looked at. The children of the named processes are, if they are wanted.
-    pub(super) fn start(among: &Among, with_children: bool) -> Result<Option<Self>, Error> {
+    pub(super) fn start(among: &Among, with_children: bool, uprobes: Uprobes) -> Result<Option<Self>, Error> {
         if matches!(among, Among::All) {
             return Ok(None);
         }
@@ -78,12 +80,11 @@ impl Notices {
         let map = bpf::KernelMap::new(MapType::Ringbuf, 0, SIZE)?;
         let ring = RingBuffer::new(map.descriptor(), SIZE as usize)?;
         let descriptor = |it| if it == Map::Ring { map.descriptor() } else { among.descriptor() };
-        let code = code.link(&descriptor);
-        let at_exec = bpf::load(&code, Kind::Tracepoint)?;
+        let at_exec = bpf::load(&code.link(&descriptor), Kind::Tracepoint)?;
         let links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
-        let program = bpf::load(&code, Kind::Uprobe { is_sleepable: false })?;
+        let program = uprobes.load(&code, &descriptor, false)?;
         let mmaps = if with_children { Mmaps::start(among.named()) } else { None };
-        Ok(Some(Self { map, ring, program, links, mmaps, is_complete: true }))
+        Ok(Some(Self { map, ring, uprobes, program, links, mmaps, is_complete: true }))
     }
 
     /// Also tells when a loader has mapped libraries in a process that was named. `offset` is that of the
@@ -95,14 +96,14 @@ impl Notices {
             return true;
         }
         let at = [bpf::At { offset, switch: 0, cookie: 0 }];
-        let mut attach = |pid: &u32| match bpf::attach(&self.program, path, &at, Some(*pid)) {
-            Ok(link) => {
-                self.links.push(link);
+        let mut attach = |pid: &u32| match self.uprobes.attach(&self.program, path, &at, Some(*pid)) {
+            Ok(links) => {
+                self.links.extend(links);
                 true
             }
             Err(_) => false,
         };
-        bpf::filters_processes(&self.program) && among.named().iter().all(&mut attach)
+        self.uprobes.filters_processes() && among.named().iter().all(&mut attach)
     }
 
     /// Also tells what a process maps that a named one has created, and that executes a program.

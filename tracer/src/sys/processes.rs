@@ -7,11 +7,12 @@ use super::error::{Error, Step};
 use super::mapping::Mapping;
 use super::numbers::numbers;
 use super::request::Scope;
+use super::uprobes::Uprobes;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use crate::bpf::kernel_number::KernelNumber;
-use crate::bpf::program::{self, MAX_PROCESSES, process_byte};
+use crate::bpf::program::{MAX_PROCESSES, process_byte};
 
 /// Where the numbers of a thread and its process are in the kernel's `task_struct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,13 +137,15 @@ pub(super) enum Among {
 
 impl Among {
     /// `has_events` says that events of the kernel are watched, whose programs need the set.
-    pub(super) fn new(scope: &Scope, tasks: Option<TaskNumbers>, has_events: bool) -> Result<Self, Error> {
+    pub(super) fn new(
+        scope: &Scope,
+        tasks: Option<TaskNumbers>,
+        has_events: bool,
+        uprobes: Uprobes,
+    ) -> Result<Self, Error> {
         let Scope::Processes { pids, with_children } = scope else { return Ok(Self::All) };
-        if let (false, Ok(code)) = (*with_children || has_events, program::nothing()) {
-            let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: false })?;
-            if bpf::filters_processes(&program) {
-                return Ok(Self::Links(pids.clone()));
-            }
+        if !*with_children && !has_events && uprobes.filters_processes() {
+            return Ok(Self::Links(pids.clone()));
         }
         let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
         let mut processes = Processes::new(tasks.ok_or_else(unknown)?, *with_children)?;

@@ -6,14 +6,15 @@ use std::os::fd::{OwnedFd, RawFd};
 use simple_markers_events::btf::Btf;
 use simple_markers_resolver::address::Vaddr;
 
-use super::bpf::{self, Kind, MapType};
+use super::bpf::{self, MapType};
 use super::clock::now;
-use super::error::{Error, Step};
+use super::error::Error;
 use super::events::EventPrograms;
 use super::notices::Notices;
 use super::processes::{Among, TaskNumbers};
 use super::request::{Mode, Scope, SessionError};
 use super::ring::RingBuffer;
+use super::uprobes::Uprobes;
 use crate::aggregate::{
     BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, RawCounts, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies,
     Tally,
@@ -54,10 +55,7 @@ impl Kernel {
     /// Whether the programs can be loaded and attached.
     pub(super) fn offers_bpf(&self, scope: &Scope) -> Result<(), Error> {
         bpf::KernelMap::new(MapType::Ringbuf, 0, 1 << 16)?;
-        let code = program::nothing().map_err(|_| Error::new(Step::Program, &std::io::Error::from_raw_os_error(0)))?;
-        let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: true })?;
-        bpf::check_attach(&program)?;
-        Among::new(scope, self.tasks, false).map(drop)
+        Among::new(scope, self.tasks, false, Uprobes::find()?).map(drop)
     }
 }
 
@@ -80,6 +78,7 @@ pub(super) struct Programs {
     mode: Mode,
     among: Among,
     kernel: Kernel,
+    uprobes: Uprobes,
     /// The links at events of the kernel.
     open: Vec<OwnedFd>,
     /// The links at sites, with the numbers of their images.
@@ -102,14 +101,29 @@ impl Programs {
             Mode::Count { .. } | Mode::Nothing => None,
         };
         let has_events = plan.sites.iter().any(|site| plan.event_of(site).is_some());
-        let among = Among::new(scope, kernel.tasks, has_events)?;
+        let uprobes = Uprobes::find()?;
+        let among = Among::new(scope, kernel.tasks, has_events, uprobes)?;
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
         let (events, at_sites) = (EventPrograms::default(), Vec::new());
         // Without them somebody has to look again and again.
         let with_children = matches!(scope, Scope::Processes { with_children: true, .. });
-        let notices = Notices::start(&among, with_children).unwrap_or_default();
-        let mut session =
-            Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open, at_sites, notices, events };
+        let notices = Notices::start(&among, with_children, uprobes).unwrap_or_default();
+        let received = 0;
+        let mut session = Self {
+            layouts,
+            ring,
+            order,
+            received,
+            maps,
+            mode,
+            among,
+            kernel,
+            uprobes,
+            open,
+            at_sites,
+            notices,
+            events,
+        };
         session.attach(plan)?;
         Ok(session)
     }
@@ -121,7 +135,7 @@ impl Programs {
         for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
             self.create(map, plan)?;
         }
-        let Self { ring, among, maps, open, at_sites, events: attached, .. } = self;
+        let Self { ring, among, maps, open, at_sites, events: attached, uprobes, .. } = self;
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
@@ -139,11 +153,12 @@ impl Programs {
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by_key(|((later, _), _)| *later);
         for ((_, (code, is_sleepable)), images) in groups {
-            let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
+            let program = uprobes.load(&code, &descriptor, is_sleepable)?;
             for (number, sites) in images {
                 let Some(image) = plan.images.get(number) else { continue };
                 for process in among.links() {
-                    at_sites.push((number, bpf::attach(&program, image.place(), &sites, process)?));
+                    let links = uprobes.attach(&program, image.place(), &sites, process)?;
+                    at_sites.extend(links.into_iter().map(|link| (number, link)));
                 }
             }
         }
@@ -253,7 +268,7 @@ impl Programs {
             probe: site.map_or(Vaddr(0), |site| site.probe),
             thread_local_size: image.and_then(|image| image.thread_local_size),
             thread_pointer: self.kernel.thread_pointer,
-            is_sleepable: (!is_count || reads) && event.is_none(),
+            is_sleepable: (!is_count || reads) && event.is_none() && self.uprobes.can_sleep(),
         };
         let program = match (self.mode, event, &sections[..]) {
             (Mode::Nothing, ..) => program::nothing().map(|code| (code, Vec::new())),
@@ -304,7 +319,6 @@ impl Programs {
     pub(super) fn detach(&mut self) {
         let mut open = std::mem::take(&mut self.open);
         open.extend(self.at_sites.drain(..).map(|(_, link)| link));
-        open.extend(self.events.take_events());
         open.extend(self.notices.iter_mut().flat_map(Notices::take_links));
         close(open);
     }

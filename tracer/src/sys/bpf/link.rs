@@ -30,7 +30,7 @@ struct UprobeMulti {
 /// Checks that the kernel can attach a program to many offsets.
 pub(in crate::sys) fn check_attach(program: &OwnedFd) -> Result<(), Error> {
     // A folder cannot have probes. A kernel that does not know such links does not look at it.
-    match attach(program, "/", &[At::default()], None) {
+    match attach_many(program, "/", &[At::default()], None) {
         Err(why) if why.errno != libc::EBADF => Err(why),
         _ => Ok(()),
     }
@@ -39,7 +39,7 @@ pub(in crate::sys) fn check_attach(program: &OwnedFd) -> Result<(), Error> {
 /// Whether probes can be limited to a process. The first kernels with `uprobe_multi` took the number
 /// of a process for that of a thread; the correction also made -1 invalid.
 pub(in crate::sys) fn filters_processes(program: &OwnedFd) -> bool {
-    let errno = |process| attach(program, "/", &[At::default()], process).err().map(|why| why.errno);
+    let errno = |process| attach_many(program, "/", &[At::default()], process).err().map(|why| why.errno);
     (errno(None), errno(Some(u32::MAX))) == (Some(libc::EBADF), Some(libc::EINVAL))
 }
 
@@ -57,21 +57,12 @@ pub(in crate::sys) struct At {
 
 /// Attaches a program to places in a file, in one process or in all. The probes are removed, and
 /// switches disarmed, when the link is closed.
-pub(in crate::sys) fn attach(program: &OwnedFd, path: &str, at: &[At], process: Option<u32>) -> Result<OwnedFd, Error> {
-    let has_switch = at.iter().any(|at| at.switch != 0);
-    match link(program, path, at, process) {
-        // The kernel takes no second uprobe with another switch, or without one, at an instruction. Without
-        // switches it says whether that is why.
-        Err(why) if why.errno == libc::EINVAL && has_switch => {
-            let without: Vec<At> = at.iter().map(|at| At { switch: 0, ..*at }).collect();
-            let is_other = link(program, path, &without, process).is_ok();
-            Err(if is_other { Error { step: Step::Switch, ..why } } else { why })
-        }
-        result => result,
-    }
-}
-
-fn link(program: &OwnedFd, path: &str, at: &[At], process: Option<u32>) -> Result<OwnedFd, Error> {
+pub(in crate::sys) fn attach_many(
+    program: &OwnedFd,
+    path: &str,
+    at: &[At],
+    process: Option<u32>,
+) -> Result<OwnedFd, Error> {
     let invalid = |_| Error::new(Step::Attach, &io::Error::from_raw_os_error(libc::EINVAL));
     let path = CString::new(path).map_err(invalid)?;
     let offsets: Vec<u64> = at.iter().map(|at| at.offset).collect();

@@ -12,7 +12,7 @@ use super::error::{Error, Step};
 
 pub(super) use call::{bpf, open};
 pub(super) use link::{
-    At, LINK_CREATE, attach, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
+    At, LINK_CREATE, attach_many, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
 };
 pub(super) use map::{KernelMap, MapType, possible_cpus};
 
@@ -56,8 +56,13 @@ struct ProgLoad {
 /// The kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It runs at a uprobe.
+    /// It runs at a uprobe that is an event of perf.
     Uprobe {
+        /// Whether it may sleep.
+        is_sleepable: bool,
+    },
+    /// It runs at many uprobes, which one link sets.
+    Uprobes {
         /// Whether it may sleep.
         is_sleepable: bool,
     },
@@ -85,13 +90,15 @@ pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
     let mut name = [0; 16];
     name.iter_mut().zip(b"smark").for_each(|(to, from)| *to = *from);
     let (prog_type, expected_attach_type, attach_btf_id) = match kind {
-        Kind::Uprobe { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
+        Kind::Uprobe { .. } => (PROG_TYPE_KPROBE, 0, 0),
+        Kind::Uprobes { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
         Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
         Kind::Event => (PROG_TYPE_TRACEPOINT, 0, 0),
         Kind::TypedTracepoint { arguments } => (PROG_TYPE_TRACING, TRACE_RAW_TP, arguments),
         Kind::Iterator { arguments } => (PROG_TYPE_TRACING, TRACE_ITER, arguments),
     };
-    let prog_flags = if matches!(kind, Kind::Uprobe { is_sleepable: true }) { F_SLEEPABLE } else { 0 };
+    let is_sleepable = matches!(kind, Kind::Uprobe { is_sleepable: true } | Kind::Uprobes { is_sleepable: true });
+    let prog_flags = if is_sleepable { F_SLEEPABLE } else { 0 };
     let mut attributes = ProgLoad {
         prog_type,
         insn_cnt: (instructions.len() / 8) as u32,
