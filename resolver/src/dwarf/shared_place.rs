@@ -20,6 +20,7 @@ const MOST: usize = 256;
 
 /// A variable that has the location of another one.
 pub struct SharingVariable {
+    /// Its name.
     pub name: Arc<str>,
     /// Whether its declaration has a later line than that of the other one.
     pub is_later: bool,

@@ -20,9 +20,7 @@ use super::{
 };
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{
-    Change, DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef,
-};
+use crate::dwarf::{DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef};
 use crate::location::{Location, LocationNames as _, Source};
 use crate::types::{Language, Shape, Type};
 
@@ -116,8 +114,8 @@ pub(super) struct ArgumentFacts {
     pub(super) argument: Argument,
     /// The way from its variable to it; `None` if it was refused.
     pub(super) path: Option<Path>,
-    /// How the location of its variable changes at the site.
-    pub(super) change: Option<Change>,
+    /// What the location of its variable says.
+    pub(super) extent: Extent,
     /// Bytes of its object in memory before it, and from it to the end of the object.
     pub(super) object: (u64, u64),
     /// Whether it is behind a pointer that the place follows.
@@ -126,10 +124,6 @@ pub(super) struct ArgumentFacts {
     pub(super) way: Vec<FollowedPointer>,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
-    /// Its variable.
-    pub(super) variable: Option<Die>,
-    /// The variable, if it is the local one that the root of the place names, and described here.
-    pub(super) named: Option<Die>,
 }
 
 /// The type and the location of a whole argument.
@@ -155,13 +149,11 @@ impl<'a> Arguments<'a> {
         let mut facts = ArgumentFacts {
             argument: Argument::unresolved(&declared.text),
             path: None,
-            change: None,
+            extent: Extent::default(),
             object: (0, 0),
             is_behind: false,
             way: Vec::new(),
             is_extracted: false,
-            variable: None,
-            named: None,
         };
         let place = match Place::parse(&declared.text) {
             Ok(place) => place,
@@ -170,13 +162,11 @@ impl<'a> Arguments<'a> {
                 return facts;
             }
         };
-        let mut extent = Extent::default();
         facts.argument.name = place.root().join("::").into();
-        match self.whole(&place, stop, &mut extent) {
-            Ok(whole) => self.complete(&mut facts, declared, whole, &extent, stop),
+        match self.whole(&place, stop, &mut facts.extent) {
+            Ok(whole) => self.complete(&mut facts, declared, whole, stop),
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
-        (facts.change, facts.variable, facts.named) = (extent.change, extent.variable, extent.named);
         facts
     }
 
@@ -201,18 +191,11 @@ impl<'a> Arguments<'a> {
     }
 
     /// Adds to an argument its type, its location and its verdict.
-    fn complete(
-        &self,
-        facts: &mut ArgumentFacts,
-        declared: &DeclaredArgument,
-        whole: Whole,
-        extent: &Extent,
-        stop: &Stop<'_>,
-    ) {
+    fn complete(&self, facts: &mut ArgumentFacts, declared: &DeclaredArgument, whole: Whole, stop: &Stop<'_>) {
         let Whole { of, location, path, object, is_behind, way, is_extracted, bits } = whole;
         (facts.path, facts.way, facts.object) = (Some(path), way, object);
         (facts.is_behind, facts.is_extracted) = (is_behind, is_extracted);
-        let argument = &mut facts.argument;
+        let (argument, extent) = (&mut facts.argument, &facts.extent);
         argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
         argument.type_name = Some(Arc::clone(&of.name));
         argument.size = of.size;

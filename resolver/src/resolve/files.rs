@@ -88,6 +88,11 @@ impl<'a> Files<'a> {
         separate.filter(|separate| !separate.is_relocatable()).unwrap_or(self.image)
     }
 
+    /// The separate debug file, unless the image has the debug information itself.
+    fn separate_with_info(&self) -> Option<&SeparateFile<'a>> {
+        if self.image.has_section(INFO) { None } else { self.separate() }
+    }
+
     fn find(&self) -> Option<SeparateFile<'a>> {
         let build_id = self.image.build_id();
         let link = self.image.debug_link();
@@ -109,14 +114,13 @@ impl<'a> Files<'a> {
             }
             return None;
         };
-        let image = Image::parse((*opened.bytes).as_ref()).ok()?;
+        let image = parse(opened, LINK).ok()?;
         Some(SeparateFile { image, path: &opened.path, source: opened.source })
     }
 
     /// Whether a file is the separate debug file of the image.
     fn check(&self, opened: &DebugFile, build_id: Option<&str>, crc: Option<u32>) -> Result<(), FileRefusal> {
-        let bytes = (*opened.bytes).as_ref();
-        let image = Image::parse(bytes).map_err(|error| (LINK, DebugFileRefusal::Unreadable(error)))?;
+        let image = parse(opened, LINK)?;
         let kind =
             |image: &Image<'_>| (image.processor(), image.address_size(), image.byte_order(), image.is_relocatable());
         match (build_id, image.build_id()) {
@@ -129,7 +133,7 @@ impl<'a> Files<'a> {
                 let Some(ours) = crc.filter(|_| opened.source == DebugSourceKind::DebugLink) else {
                     return Err((BUILD_ID, DebugFileRefusal::NoBuildId));
                 };
-                let theirs = crc32fast::hash(bytes);
+                let theirs = crc32fast::hash((*opened.bytes).as_ref());
                 if ours != theirs {
                     return Err((LINK, DebugFileRefusal::Checksum { theirs, wanted: ours }));
                 }
@@ -158,7 +162,7 @@ impl<'a> Files<'a> {
     }
 
     fn load(&self) -> LoadedFile<'a> {
-        let separate = if self.image.has_section(INFO) { None } else { self.separate() };
+        let separate = self.separate_with_info();
         let (of, path) = separate.map_or((self.image, self.path), |separate| (&separate.image, separate.path));
         path.clone_into(&mut self.folders.state().of);
         let mut errors = Vec::new();
@@ -188,20 +192,16 @@ impl<'a> Files<'a> {
     }
 
     fn alternate(&self, of: &str, name: &[u8], build_id: &str, errors: &mut Vec<Error>) -> Option<Sections<'a>> {
-        let check = |opened: &DebugFile| {
-            let image = Image::parse((*opened.bytes).as_ref())
-                .map_err(|error| (SUPPLEMENTARY, DebugFileRefusal::Unreadable(error)))?;
-            match image.build_id() {
-                Some(theirs) if theirs == build_id => Ok(()),
-                Some(theirs) => {
-                    let (wanted, by) = (build_id.to_owned(), Some(of.to_owned()));
-                    Err((SUPPLEMENTARY, DebugFileRefusal::BuildId { theirs, wanted, by }))
-                }
-                None => Err((SUPPLEMENTARY, DebugFileRefusal::NoBuildId)),
+        let check = |opened: &DebugFile| match parse(opened, SUPPLEMENTARY)?.build_id() {
+            Some(theirs) if theirs == build_id => Ok(()),
+            Some(theirs) => {
+                let (wanted, by) = (build_id.to_owned(), Some(of.to_owned()));
+                Err((SUPPLEMENTARY, DebugFileRefusal::BuildId { theirs, wanted, by }))
             }
+            None => Err((SUPPLEMENTARY, DebugFileRefusal::NoBuildId)),
         };
         let opened = self.folders.open(&DebugFileRequest::Alternate { of, name, build_id }, check)?;
-        let image = Image::parse((*opened.bytes).as_ref()).ok()?;
+        let image = parse(opened, SUPPLEMENTARY).ok()?;
         let sections = Sections::load(&image, |error| errors.push(error));
         let sections = sections.map_err(|error| errors.push(error)).ok()?;
         self.folders.used(opened);
@@ -210,7 +210,7 @@ impl<'a> Files<'a> {
 
     /// Where the debug information was found.
     pub(super) fn source(&self) -> DebugSource {
-        let separate = if self.image.has_section(INFO) { None } else { self.separate() };
+        let separate = self.separate_with_info();
         let (source, path) =
             separate.map_or((DebugSourceKind::Image, self.path), |separate| (separate.source, separate.path));
         DebugSource { source, path: path.to_owned(), supplements: self.folders.state().used.clone() }
@@ -229,6 +229,11 @@ impl<'a> Files<'a> {
 
 /// Why a file is not the wanted one, and the section that shows it.
 type FileRefusal = (&'static str, DebugFileRefusal);
+
+/// The image in a file that `section` asked for.
+fn parse<'b>(opened: &'b DebugFile, section: &'static str) -> Result<Image<'b>, FileRefusal> {
+    Image::parse((*opened.bytes).as_ref()).map_err(|error| (section, DebugFileRefusal::Unreadable(error)))
+}
 
 /// The files that were opened.
 #[derive(Debug)]
@@ -292,7 +297,7 @@ impl<'b> DebugFolders<'b> {
     }
 
     fn load(&self, opened: &'b DebugFile) -> Option<(usize, &Sections<'b>)> {
-        let image = Image::parse((*opened.bytes).as_ref()).ok()?;
+        let image = parse(opened, INFO).ok()?;
         let note = |error: Error| self.note(INFO, DebugFileProblem::Unreadable { path: opened.path.clone(), error });
         let sections = Sections::load_split(&image, note).map_err(note).ok()?;
         self.sections.add(sections)
@@ -302,13 +307,9 @@ impl<'b> DebugFolders<'b> {
 impl SplitFiles for DebugFolders<'_> {
     fn package(&self) -> Option<(&Sections<'_>, Arc<str>)> {
         let of = self.state().of.clone();
-        let check = |opened: &DebugFile| {
-            let image =
-                Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
-            match image.has_section(".debug_cu_index") {
-                true => Ok(()),
-                false => Err((INFO, DebugFileRefusal::NoIndex)),
-            }
+        let check = |opened: &DebugFile| match parse(opened, INFO)?.has_section(".debug_cu_index") {
+            true => Ok(()),
+            false => Err((INFO, DebugFileRefusal::NoIndex)),
         };
         let opened = self.open(&DebugFileRequest::Package { of: &of }, check)?;
         let (_, sections) = self.load(opened)?;
@@ -325,10 +326,8 @@ impl SplitFiles for DebugFolders<'_> {
         }
         let of = self.state().of.clone();
         let check = |opened: &DebugFile| {
-            let image =
-                Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
-            let sections =
-                Sections::load_split(&image, |_| {}).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
+            let sections = Sections::load_split(&parse(opened, INFO)?, |_| {})
+                .map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
             let (is_there, ids) = sections.split_unit(wanted.id);
             match (is_there, ids.as_slice()) {
                 (true, _) => Ok(()),

@@ -166,7 +166,7 @@ impl<'a> SiteDebug<'a> {
         {
             return None;
         }
-        let (path, variable) = (facts.path.as_ref()?, facts.variable);
+        let (path, variable) = (facts.path.as_ref()?, facts.extent.variable);
         let description =
             ArgumentDescription { arguments: &self.arguments, stop, path, size: argument.size, variable, code };
         doubt(&Case {
@@ -177,9 +177,9 @@ impl<'a> SiteDebug<'a> {
             description: &description,
             compiler: function.and_then(|function| self.debug.compiler(function)),
             // An anchor is an instruction between the changes before the marker and those after it.
-            change: facts.change.filter(|_| !anchored),
+            change: facts.extent.change.filter(|_| !anchored),
             is_ours: facts.is_extracted || argument.text.trim_start().starts_with('&'),
-            is_parameter: facts.variable.is_some_and(|variable| self.debug.is_parameter(variable)),
+            is_parameter: variable.is_some_and(|variable| self.debug.is_parameter(variable)),
             is_inlined: stop.scope.is_some_and(|scope| scope.frames.len() > 1),
             object: facts.object,
             is_behind: facts.is_behind,
@@ -191,7 +191,7 @@ impl<'a> SiteDebug<'a> {
     /// Where a lost argument was last described before a site, and what ended that.
     fn ended(
         &self,
-        ArgumentFacts { argument, named, .. }: &ArgumentFacts,
+        ArgumentFacts { argument, extent, .. }: &ArgumentFacts,
         stop: &Stop<'_>,
         instructions: Option<&Instructions<'_>>,
     ) -> Option<LocationEnd> {
@@ -207,7 +207,7 @@ impl<'a> SiteDebug<'a> {
         let (at, instruction) = by.unzip();
         let (file, line) = at.and_then(|at| self.debug.line_at(at)).unzip();
         // A member may share its location too, but no scope has its name.
-        let variable = named.filter(|_| argument.text.trim() == &*argument.name);
+        let variable = extent.named.filter(|_| argument.text.trim() == &*argument.name);
         let before = Frame { pc: last, at_entry: false, moment: Moment::Last, ..stop.frame };
         let shared = variable.and_then(|variable| self.arguments.sharing(stop, variable, &before));
         let shared = shared.map(|other| other.name);
