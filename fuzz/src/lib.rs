@@ -8,7 +8,9 @@
 use std::borrow::Cow;
 
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
-use simple_markers_resolver::fuzzing::{DebugInfo, VariableLocation, Die, Frame, Lookup, Moment, Sections, Step, TypeRef};
+use simple_markers_resolver::fuzzing::{
+    DebugInfo, Die, Frame, Lookup, Moment, Sections, Step, TypeRef, VariableLocation,
+};
 use simple_markers_resolver::location::{InfoOffset, Location, LocationNames, Machine, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};

@@ -1,4 +1,5 @@
-//! Types: a name means one type in a crate, no name is a participle, and no type has more than two lifetimes.
+//! Types: a name means one type in a crate, no name is a participle, and no type has more than two
+//! lifetimes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -30,9 +30,9 @@ pub struct SharingVariable {
 
 impl DebugInfo<'_> {
     /// Another variable that a marker at `file` and `line` can name in a scope. It has the size of
-    /// `variable`, has the location of `variable` at `last`, and is described completely at `site`. If
-    /// there are several, the innermost. `None` if there is none, or the scope is in doubt. A constant
-    /// has no location.
+    /// `variable`, has the location of `variable` at `last`, and is described completely at `site`.
+    /// If there are several, the innermost. `None` if there is none, or the scope is in doubt. A
+    /// constant has no location.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl DebugInfo<'_> {
             let shares =
                 self.size_of(die)? == size && self.whole(die, last)?.is_some_and(|(location, _)| location == place);
             let Some((_, range)) = self.whole(die, site)?.filter(|_| shares) else { continue };
-            // Another variable than that of the argument: whether the marker sees it, or another one
-            // of its name.
+            // It is another variable than that of the argument: check that the marker sees it, and
+            // no other one of that name.
             let seen = self.names.lookup(scope, &[&name], file, line)?;
             if matches!(seen, Lookup::Found { variable: seen, is_placed: true, .. } if seen == die) {
                 let lines = self.declared_line(die).zip(self.declared_line(variable));

@@ -453,8 +453,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The variable that shares the location of a local variable at the frame `last`, and has one at the
-    /// stop too.
+    /// The variable that shares the location of a local variable at the frame `last`, and has one
+    /// at the stop too.
     pub(super) fn sharing(&self, stop: &Stop<'_>, variable: Die, last: &Frame) -> Option<SharingVariable> {
         self.debug.allow(STEPS);
         self.debug.sharing(stop.scope?, variable, (stop.file, stop.line), last, &stop.frame).ok().flatten()
