@@ -3,14 +3,13 @@
 mod files;
 mod recorder;
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Args;
+use rustix::rand::GetRandomFlags;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
@@ -175,7 +174,8 @@ impl Record {
 /// The identity of a trace: a random UUID (RFC 9562, 5.4).
 fn random() -> anyhow::Result<[u8; 16]> {
     let mut uuid = [0; 16];
-    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut uuid)).context("/dev/urandom")?;
+    // Not from /dev/urandom, which an empty root does not have. So few bytes come all at once.
+    rustix::rand::getrandom(&mut uuid, GetRandomFlags::empty()).context("getrandom")?;
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
     Ok(uuid)

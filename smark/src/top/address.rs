@@ -5,6 +5,8 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
+use super::getent;
+
 /// A host and a port. The host may be a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -62,6 +64,9 @@ impl Address {
     /// The addresses of the host, which may be looked up by name. Without a host it is 127.0.0.1.
     pub(crate) fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let host = self.host.as_deref().unwrap_or("127.0.0.1");
+        if cfg!(all(target_feature = "crt-static", target_env = "gnu")) {
+            return getent::look_up(host, self.port);
+        }
         Ok((host, self.port).to_socket_addrs()?.collect())
     }
 }

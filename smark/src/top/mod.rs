@@ -1,6 +1,7 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
 mod address;
+mod getent;
 mod hits;
 mod http;
 mod keys;
