@@ -20,10 +20,8 @@ const CRATES: [&str; 8] = [
 ];
 
 /// Participles that do not end in `ed`.
-const IRREGULAR: [&str; 14] = [
-    "Chosen", "Found", "Held", "Kept", "Known", "Left", "Lost", "Made", "Read", "Said", "Seen", "Shown", "Unread",
-    "Written",
-];
+const IRREGULAR: [&str; 13] =
+    ["Chosen", "Found", "Held", "Kept", "Known", "Left", "Lost", "Made", "Said", "Seen", "Shown", "Unread", "Written"];
 
 /// Adjectives, and nouns, that end as participles do.
 const NO_PARTICIPLES: [&str; 3] = ["Feed", "Malformed", "Unsupported"];

@@ -46,7 +46,7 @@ pub(crate) fn run(
     let every = u64::try_from(options.every.as_nanos()).unwrap_or(u64::MAX);
     let mut due = now().saturating_add(every);
     let (latest, lost, measured) = (BTreeMap::new(), BTreeMap::new(), now());
-    let mut shown = Shown { options, server, measured, left: options.limit, latest, lost };
+    let mut shown = TableView { options, server, measured, left: options.limit, latest, lost };
     while shown.left != Some(0) && !signals::is_stopped() {
         listener.until(due, console, &mut |receiver, received| shown.take(receiver, received))?;
         shown.print(&listener.receiver, console)?;
@@ -65,7 +65,7 @@ pub(crate) fn run(
 }
 
 /// What is shown.
-struct Shown {
+struct TableView {
     options: ReceiveOptions,
     server: Option<Server>,
     /// When an interval was last added to the metrics.
@@ -78,7 +78,7 @@ struct Shown {
     lost: BTreeMap<Key, u64>,
 }
 
-impl Shown {
+impl TableView {
     /// Takes an interval. Returns whether more may come.
     fn take(&mut self, receiver: &Receiver, received: ReceivedInterval) -> anyhow::Result<bool> {
         if self.left == Some(0) {

@@ -11,11 +11,11 @@ use crate::format::Format;
 pub(super) struct Syscall {
     /// `sys_openat`
     name: Box<str>,
-    part: Part,
+    part: SyscallEvent,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum SyscallEvent {
     /// The arguments: their names and offsets.
     Enter(Vec<(Box<str>, usize)>),
     /// The offset of the result.
@@ -30,7 +30,7 @@ impl Syscall {
         }
         let offset = |offset: u32| usize::try_from(offset).ok();
         if let Some(name) = format.name.strip_prefix("sys_exit_") {
-            let part = Part::Exit(offset(format.field("ret")?.offset)?);
+            let part = SyscallEvent::Exit(offset(format.field("ret")?.offset)?);
             return Some(Self { name: format!("sys_{name}").into(), part });
         }
         let name = format.name.strip_prefix("sys_enter_")?;
@@ -38,17 +38,17 @@ impl Syscall {
             format.fields.iter().filter(|field| !field.name.starts_with("common_") && field.name != "__syscall_nr");
         let arguments = fields.filter(|field| !field.is_dynamic());
         let arguments = arguments.map(|field| Some((field.name.as_str().into(), offset(field.offset)?)));
-        Some(Self { name: format!("sys_{name}").into(), part: Part::Enter(arguments.collect::<Option<_>>()?) })
+        Some(Self { name: format!("sys_{name}").into(), part: SyscallEvent::Enter(arguments.collect::<Option<_>>()?) })
     }
 
     /// The name of each argument.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
-        let arguments = if let Part::Enter(arguments) = &self.part { arguments.as_slice() } else { &[] };
+        let arguments = if let SyscallEvent::Enter(arguments) = &self.part { arguments.as_slice() } else { &[] };
         arguments.iter().map(|(name, _)| &**name)
     }
 
     pub(super) fn is_exit(&self) -> bool {
-        matches!(self.part, Part::Exit(_))
+        matches!(self.part, SyscallEvent::Exit(_))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -59,13 +59,13 @@ impl Syscall {
         let at = |offset: usize| Integer::UNSIGNED_LONG.read(record.get(offset..).unwrap_or_default());
         out.push_str(&self.name);
         match &self.part {
-            Part::Exit(offset) => {
+            SyscallEvent::Exit(offset) => {
                 let _ = match at(*offset) {
                     Some(value) => write!(out, " -> {value:#x}"),
                     None => write!(out, " -> (too short)"),
                 };
             }
-            Part::Enter(arguments) => {
+            SyscallEvent::Enter(arguments) => {
                 for (index, (name, offset)) in arguments.iter().enumerate() {
                     let before = if index == 0 { "(" } else { ", " };
                     let _ = match at(*offset) {
