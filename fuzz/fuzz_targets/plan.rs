@@ -27,6 +27,7 @@ fuzz_target!(|input: &[u8]| {
             let first = &plan.sites[numbers[0]];
             let target = Target {
                 probe: first.probe,
+                platform: plan.images[first.image].platform,
                 thread_local_size: plan.images[first.image].thread_local_size,
                 thread_pointer,
                 is_sleepable: true,

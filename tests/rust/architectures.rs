@@ -1,5 +1,5 @@
-//! Processors are named in `resolver/src/arch/` only: a new one is a folder and a line there. The
-//! system calls of the tracer have a file for what differs between them.
+//! Processors are named in `resolver/src/arch/` and `tracer/src/arch/` only: a new one is a folder or a
+//! file and a line there. The system calls of the tracer have a file for what this machine needs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,10 @@ use syn::visit::{self, Visit};
 
 use super::rust_files::{has_cfg, rust_files, stem};
 
-/// Parts of names of processors, and of the crates that decode their instructions.
-const NAMES: [&str; 9] = ["x86", "i386", "_386", "amd64", "aarch64", "arm64", "riscv", "iced", "yaxpeax"];
+/// Parts of names of processors, of the crates that decode their instructions, and of what the kernel
+/// names after their registers.
+const NAMES: [&str; 12] =
+    ["x86", "i386", "_386", "amd64", "aarch64", "arm64", "riscv", "iced", "yaxpeax", "pt_regs", "fsbase", "tp_value"];
 
 /// Files outside that name a processor all the same.
 const EXCEPTIONS: [(&str, &str); 2] = [
@@ -74,6 +76,6 @@ fn processors_are_named_in_their_folders() {
 
 #[test]
 fn processors_are_named_in_one_file_of_the_system_calls() {
-    let found = naming("tracer/src/sys");
-    assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), ["processor.rs"], "{found:#?}");
+    let found = naming("tracer/src");
+    assert_eq!(found.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), ["sys/processor.rs"], "{found:#?}");
 }

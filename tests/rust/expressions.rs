@@ -11,6 +11,7 @@ use simple_markers_resolver::location::{Binary, Expr, Machine, Node, Register, U
 use simple_markers_tests::tools::Choices;
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::bpf::Target;
 use simple_markers_tracer::bpf::input;
 use simple_markers_tracer::plan::{Aggregate, ImageFile, Input, MAX_WORDS, PlannedImage, PlannedMarker, PlannedSite};
@@ -228,7 +229,13 @@ fn the_kernel_computes_what_we_compute() {
         })
         .expect("the probe is in a segment");
 
-    let target = Target { probe: Vaddr(probe), thread_local_size: None, thread_pointer: None, is_sleepable: true };
+    let target = Target {
+        probe: Vaddr(probe),
+        platform: Platform::HOST,
+        thread_local_size: None,
+        thread_pointer: None,
+        is_sleepable: true,
+    };
     let mut maker = Maker { random, start };
     let mut inputs = Vec::new();
     while inputs.len() < EXPRESSIONS {
@@ -247,6 +254,7 @@ fn the_kernel_computes_what_we_compute() {
         module: Arc::from("registers"),
         build_id: None,
         thread_local_size: None,
+        platform: Platform::HOST,
     });
     let (name, file, format) = (Arc::from("registers:set"), Arc::from("registers.c"), Arc::from(""));
     plan.markers.push(PlannedMarker { image: 0, name, file, line: 1, format, sites: 1, event: None });

@@ -106,6 +106,7 @@ fn plan() -> Plan {
             module: "io-queue".into(),
             build_id: None,
             thread_local_size: None,
+            platform: None,
         }],
         markers: vec![PlannedMarker {
             image: 0,

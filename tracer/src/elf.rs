@@ -8,6 +8,8 @@ use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _, ProgramHeader as _
 use object::{Endianness, Object as _, ObjectSymbol as _};
 use simple_markers_resolver::text::hexadecimal;
 
+use crate::arch::Platform;
+
 /// Whether it is a 64-bit ELF file.
 #[must_use]
 pub fn is_elf(bytes: &[u8]) -> bool {
@@ -22,13 +24,16 @@ pub fn build_id(bytes: &[u8]) -> Option<String> {
     Some(hexadecimal(id))
 }
 
-/// The size of the thread-local storage of an image, rounded up to its alignment; 0 if it has none.
-/// `None` if the image is not a 64-bit ELF file.
+/// The distance in bytes from the start of an executable's thread-local storage to the thread pointer,
+/// modulo 2^64; 0 if it has none. `None` if the image is not a 64-bit ELF file, or one of a platform
+/// on which this is not known.
 #[must_use]
-pub fn thread_local_size(bytes: &[u8]) -> Option<u64> {
+pub fn thread_local_distance(bytes: &[u8]) -> Option<u64> {
     let (headers, endian) = program_headers(bytes)?;
     let Some(storage) = headers.iter().find(|header| header.p_type(endian) == PT_TLS) else { return Some(0) };
-    storage.p_memsz(endian).checked_next_multiple_of(storage.p_align(endian).max(1))
+    let machine = FileHeader64::<Endianness>::parse(bytes).ok()?.e_machine(endian);
+    let conventions = Platform::of_elf(machine)?.conventions();
+    conventions.thread_local_distance(storage.p_memsz(endian), storage.p_align(endian))
 }
 
 /// The path of the program interpreter, which loads the libraries (`PT_INTERP`). `None` if the image

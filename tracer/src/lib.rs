@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod aggregate;
+pub mod arch;
 pub mod bpf;
 mod bytes;
 pub mod ctf;

@@ -1,18 +1,20 @@
 //! Where thread-local variables are ("ELF Handling For Thread-Local Storage", Drepper).
 //!
-//! The block of an executable ends at the thread pointer. A shared object finds its own in one of
-//! two ways, and code that does so has left a slot in the global offset table, which the loader has
-//! filled: the distance from the thread pointer (`R_X86_64_TPOFF64`), or the number of the module
-//! (`R_X86_64_DTPMOD64`) for the thread's table of blocks. The layout of that table is glibc's.
+//! The block of an executable is at a fixed distance from the thread pointer. A shared object finds
+//! its own in one of two ways, and code that does so has left a slot in the global offset table, which
+//! the loader has filled: the distance from the thread pointer, or the number of the module for the
+//! thread's table of blocks. The layout of that table is glibc's. [`crate::arch`] has what differs
+//! between processors.
 
 use std::ops::Range;
 
-use object::elf::{DT_NEEDED, FileHeader64, R_X86_64_DTPMOD64, R_X86_64_TPOFF64, SHT_RELA, STT_TLS};
+use object::elf::{DT_NEEDED, FileHeader64, SHT_RELA, STT_TLS};
 use object::read::elf::{Dyn as _, FileHeader as _, Rela as _, SectionHeader as _, SectionTable, Sym as _};
 use object::{Endianness, SymbolIndex};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::location::{Binary, Expr, Node, ValueType};
 
+use crate::arch::{Conventions, Platform, ThreadLocalSlot};
 use crate::elf;
 
 /// How the thread-local variables of an image are found.
@@ -21,7 +23,7 @@ pub enum ThreadLocals {
     /// Not at all, or it is not known how.
     #[default]
     Unknown,
-    /// It is an executable. The size of its block, rounded up to its alignment.
+    /// It is an executable. The distance from the start of its block to the thread pointer.
     Executable(u64),
     /// It is a shared object.
     Library(Slots),
@@ -30,6 +32,8 @@ pub enum ThreadLocals {
 /// The slots of a shared object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
+    /// Where the address of a thread's table is, from the thread pointer on.
+    table: u64,
     /// Has the distance from the thread pointer to this offset of the block.
     distance: Option<(Vaddr, u64)>,
     /// Has the number of the module.
@@ -48,13 +52,13 @@ enum Slot {
 }
 
 impl ThreadLocals {
-    /// Reads the size of the block of an executable.
+    /// Reads where the block of an executable is.
     #[must_use]
     pub fn of_executable(bytes: &[u8]) -> Self {
-        elf::thread_local_size(bytes).map_or(Self::Unknown, Self::Executable)
+        elf::thread_local_distance(bytes).map_or(Self::Unknown, Self::Executable)
     }
 
-    /// Reads the slots of a shared object for x86-64.
+    /// Reads the slots of a shared object.
     #[must_use]
     pub fn of_library(bytes: &[u8]) -> Self {
         slots(bytes).map_or(Self::Unknown, Self::Library)
@@ -110,7 +114,7 @@ impl Slots {
         if let Some((inside, variable)) = self.variable(offset) {
             let start = match variable {
                 Slot::Distance(distance) => binary(Binary::Plus, at_thread_pointer(0)?, slot(distance, 0)?)?,
-                Slot::Module(module) => binary(Binary::Plus, block(&slot(module, 0)?)?, slot(module, 8)?)?,
+                Slot::Module(module) => binary(Binary::Plus, self.block(&slot(module, 0)?)?, slot(module, 8)?)?,
             };
             return binary(Binary::Plus, start, Expr::constant(inside));
         }
@@ -118,7 +122,7 @@ impl Slots {
             let block = binary(Binary::Plus, at_thread_pointer(from.wrapping_neg())?, slot(distance, 0)?)?;
             return binary(Binary::Plus, block, offset.clone());
         }
-        binary(Binary::Plus, block(&slot(self.module?, 0)?)?, offset.clone())
+        binary(Binary::Plus, self.block(&slot(self.module?, 0)?)?, offset.clone())
     }
 
     /// The slot of the variable at an offset, and the distance from the variable's start.
@@ -127,37 +131,39 @@ impl Slots {
         let (range, slot) = self.variables.iter().find(|(range, _)| range.contains(&value.bits))?;
         Some((value.bits - range.start, *slot))
     }
-}
 
-/// The thread's block of a module, which glibc allocates when the thread first needs it. The
-/// computation divides by 0 if it is not allocated.
-fn block(module: &Expr) -> Option<Expr> {
-    // `tcbhead_t.dtv`: entries of 16 bytes, a block's address first. Entry -1 has the last number.
-    let table = word(at_thread_pointer(8)?)?;
-    let last = word(binary(Binary::Minus, table.clone(), Expr::constant(16))?)?;
-    let entry = binary(Binary::Plus, table, binary(Binary::Shl, module.clone(), Expr::constant(4))?)?;
-    let block = word(entry)?;
-    let one = || Expr::constant(1);
-    let has_entry = binary(Binary::Div, one(), binary(Binary::Le, module.clone(), last)?)?;
-    // `TLS_DTV_UNALLOCATED` is -1.
-    let next = binary(Binary::Plus, block.clone(), one())?;
-    let is_allocated = binary(Binary::Div, binary(Binary::Div, one(), block.clone())?, next)?;
-    let nothing = binary(Binary::And, binary(Binary::Or, has_entry, is_allocated)?, Expr::constant(0))?;
-    // The table has no entry for a number that is too large: it is looked at after that is known.
-    binary(Binary::Plus, nothing, block)
+    /// The thread's block of a module, which glibc allocates when the thread first needs it. The
+    /// computation divides by 0 if it is not allocated.
+    fn block(&self, module: &Expr) -> Option<Expr> {
+        // `tcbhead_t.dtv`: entries of 16 bytes, a block's address first. Entry -1 has the last number.
+        let table = word(at_thread_pointer(self.table)?)?;
+        let last = word(binary(Binary::Minus, table.clone(), Expr::constant(16))?)?;
+        let entry = binary(Binary::Plus, table, binary(Binary::Shl, module.clone(), Expr::constant(4))?)?;
+        let block = word(entry)?;
+        let one = || Expr::constant(1);
+        let has_entry = binary(Binary::Div, one(), binary(Binary::Le, module.clone(), last)?)?;
+        // `TLS_DTV_UNALLOCATED` is -1.
+        let next = binary(Binary::Plus, block.clone(), one())?;
+        let is_allocated = binary(Binary::Div, binary(Binary::Div, one(), block.clone())?, next)?;
+        let nothing = binary(Binary::And, binary(Binary::Or, has_entry, is_allocated)?, Expr::constant(0))?;
+        // The table has no entry for a number that is too large: it is looked at after that is known.
+        binary(Binary::Plus, nothing, block)
+    }
 }
 
 fn slots(bytes: &[u8]) -> Option<Slots> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, bytes).ok()?;
-    let mut slots = Slots::default();
-    let is_glibc = needs_glibc(&sections, endian, bytes);
+    let conventions = Platform::of_elf(header.e_machine(endian))?.conventions();
+    let mut slots = Slots { table: conventions.thread_table(), ..Slots::default() };
+    let is_glibc = needs_glibc(conventions, &sections, endian, bytes);
     for section in sections.iter().filter(|section| section.sh_type(endian) == SHT_RELA) {
         let Ok(Some((entries, link))) = section.rela(endian, bytes) else { continue };
         let symbols = sections.symbol_table_by_index(endian, bytes, link).ok();
         for entry in entries {
-            let (kind, slot) = (entry.r_type(endian, false), Vaddr(entry.r_offset(endian)));
+            let Some(kind) = conventions.thread_local_slot(entry.r_type(endian, false)) else { continue };
+            let slot = Vaddr(entry.r_offset(endian));
             let variable = match entry.r_sym(endian, false) {
                 0 => None,
                 index => {
@@ -171,10 +177,14 @@ fn slots(bytes: &[u8]) -> Option<Slots> {
             };
             let addend = entry.r_addend(endian) as u64;
             match (kind, variable) {
-                (R_X86_64_TPOFF64, None) => slots.distance = Some((slot, addend)),
-                (R_X86_64_TPOFF64, Some(range)) if addend == 0 => slots.variables.push((range, Slot::Distance(slot))),
-                (R_X86_64_DTPMOD64, None) if is_glibc => slots.module = Some(slot),
-                (R_X86_64_DTPMOD64, Some(range)) if is_glibc => slots.variables.push((range, Slot::Module(slot))),
+                (ThreadLocalSlot::Distance, None) => slots.distance = Some((slot, addend)),
+                (ThreadLocalSlot::Distance, Some(range)) if addend == 0 => {
+                    slots.variables.push((range, Slot::Distance(slot)));
+                }
+                (ThreadLocalSlot::Module, None) if is_glibc => slots.module = Some(slot),
+                (ThreadLocalSlot::Module, Some(range)) if is_glibc => {
+                    slots.variables.push((range, Slot::Module(slot)));
+                }
                 _ => {}
             }
         }
@@ -184,14 +194,19 @@ fn slots(bytes: &[u8]) -> Option<Slots> {
 }
 
 /// Whether a shared object is linked with glibc.
-fn needs_glibc(sections: &SectionTable<'_, FileHeader64<Endianness>>, endian: Endianness, bytes: &[u8]) -> bool {
+fn needs_glibc(
+    conventions: &dyn Conventions,
+    sections: &SectionTable<'_, FileHeader64<Endianness>>,
+    endian: Endianness,
+    bytes: &[u8],
+) -> bool {
     let Ok(Some((entries, link))) = sections.dynamic(endian, bytes) else { return false };
     let Ok(strings) = sections.strings(endian, bytes, link) else { return false };
     let name = |entry: &object::elf::Dyn64<Endianness>| {
         let is_needed = entry.d_tag(endian) == DT_NEEDED;
         strings.get(u32::try_from(entry.d_val(endian)).ok().filter(|_| is_needed)?).ok()
     };
-    entries.iter().filter_map(name).any(|name| name == b"libc.so.6" || name == b"ld-linux-x86-64.so.2")
+    entries.iter().filter_map(name).any(|name| name == b"libc.so.6" || name == conventions.loader())
 }
 
 #[cfg(test)]
@@ -245,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_block_is_found_in_the_table_of_the_thread() {
-        let slots = Slots { module: Some(Vaddr(0x100)), ..Slots::default() };
+        let slots = Slots { table: 8, module: Some(Vaddr(0x100)), ..Slots::default() };
         // The module number 2; the table at 0x9000 has entries up to 2.
         let mut words = HashMap::from([(0x10100, 2), (0x7008, 0x9000), (0x8ff0, 2), (0x9020, 0x5000)]);
         assert_eq!(at(&slots, 0x18, &Thread(words.clone())), Ok(0x5018));
@@ -260,7 +275,7 @@ mod tests {
     #[test]
     fn a_variable_that_may_be_replaced_has_a_slot_of_its_own() {
         let variables = vec![(0x20..0x28, Slot::Module(Vaddr(0x200))), (0x30..0x34, Slot::Distance(Vaddr(0x300)))];
-        let slots = Slots { variables, ..Slots::default() };
+        let slots = Slots { table: 8, variables, ..Slots::default() };
         let table = [(0x7008, 0x9000), (0x8ff0, 2), (0x9010, 0x5000)];
         let thread = Thread(table.into_iter().chain([(0x10200, 1), (0x10208, 0x70), (0x10300, 0x10)]).collect());
         assert_eq!(at(&slots, 0x24, &thread), Ok(0x5074));

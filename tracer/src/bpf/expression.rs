@@ -9,7 +9,7 @@ use simple_markers_resolver::location::{Binary, Expr, Node, Unary, Value, ValueT
 
 use super::assembler::{Assembler, Label};
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
-use super::registers;
+use crate::arch::{Conventions, Platform};
 use crate::plan::{MAX_DEPTH, MAX_NODES, Uncompilable};
 
 /// What a computation depends on besides registers and memory.
@@ -17,10 +17,12 @@ use crate::plan::{MAX_DEPTH, MAX_NODES, Uncompilable};
 pub struct Target {
     /// The link-time address of the probe. At run time the instruction pointer holds the same place.
     pub probe: Vaddr,
+    /// The platform of the image; `None` if it has no machine code.
+    pub platform: Option<Platform>,
     /// The size of the thread-local storage of the executable, rounded up to its alignment; `None`
     /// if the image is not an executable.
     pub thread_local_size: Option<u64>,
-    /// The offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is not known.
+    /// The offset of the thread pointer in the kernel's `task_struct`; `None` if it is not known.
     pub thread_pointer: Option<u32>,
     /// Whether the program may sleep, so that it can read memory that is not present.
     pub is_sleepable: bool,
@@ -83,13 +85,14 @@ impl Compiler<'_> {
                 self.code.set(Reg::R0, *bits);
             }
             Node::Address(address) => {
-                self.code.load(Size::Eight, Reg::R0, Reg::R6, registers::INSTRUCTION_POINTER);
+                let offset = self.conventions()?.instruction_pointer();
+                self.code.load(Size::Eight, Reg::R0, Reg::R6, offset);
                 self.add(address.0.wrapping_sub(self.target.probe.0));
             }
             Node::ThreadLocal(offset) => self.thread_local(offset)?,
             Node::Register(register, of) => {
                 integer(*of)?;
-                let offset = registers::offset(*register).ok_or(Uncompilable::Register(*register))?;
+                let offset = self.conventions()?.register(*register).ok_or(Uncompilable::Register(*register))?;
                 self.code.load(Size::Eight, Reg::R0, Reg::R6, offset);
                 self.truncate(Reg::R0, *of);
             }
@@ -122,6 +125,10 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    fn conventions(&self) -> Result<&'static dyn Conventions, Uncompilable> {
+        self.target.platform.map(Platform::conventions).ok_or(Uncompilable::Platform)
+    }
+
     /// `R0 += number`.
     fn add(&mut self, number: u64) {
         if number == 0 {
@@ -136,8 +143,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The block of an executable ends at the thread pointer (variant 2 of "ELF Handling For
-    /// Thread-Local Storage", Drepper, 3.4).
+    /// The thread pointer, less the distance of the block from there, plus the offset.
     fn thread_local(&mut self, offset: &Expr) -> Result<(), Uncompilable> {
         let (Some(size), Some(thread_pointer)) = (self.target.thread_local_size, self.target.thread_pointer) else {
             return Err(Uncompilable::ThreadLocal);

@@ -9,7 +9,6 @@ pub mod input;
 pub mod instruction;
 pub mod kernel_number;
 pub mod program;
-mod registers;
 pub mod top;
 pub mod trace;
 

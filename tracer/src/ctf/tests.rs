@@ -60,6 +60,7 @@ fn plan() -> (Plan, Vec<Layout>) {
         module: "a".into(),
         build_id: Some("c0de".into()),
         thread_local_size: None,
+        platform: None,
     };
     let either = |one, other| {
         let of = |field| Reading::Number { field, size: 4, kind: Unsigned };

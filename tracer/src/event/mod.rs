@@ -47,6 +47,7 @@ impl Plan {
                 module,
                 build_id: None,
                 thread_local_size: None,
+                platform: None,
             });
         }
         let (mut inputs, mut arguments) = (Vec::new(), Vec::new());

@@ -6,8 +6,9 @@
 
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::uprobe;
-use simple_markers_resolver::location::{Binary, Expr, Node, Processor, Register};
+use simple_markers_resolver::location::{Binary, Expr, Node, Register};
 
+use crate::arch::Platform;
 use crate::plan::Input;
 
 /// What is copied at a site.
@@ -15,6 +16,8 @@ use crate::plan::Input;
 pub struct Fetches {
     /// The registers.
     pub registers: Vec<Register>,
+    /// The kernel's text for each of them.
+    names: Vec<String>,
     /// The pieces of memory. A pointer comes before what it points to.
     pub windows: Vec<Window>,
 }
@@ -51,26 +54,32 @@ const WORDS: u16 = 320;
 /// The most arguments (`MAX_TRACE_ARGS` is 128, and some are used for other things).
 const ARGUMENTS: usize = 120;
 
-const STACK_POINTER: Register = Register(7);
+/// The place of a probe.
+#[derive(Clone, Copy)]
+struct ProbePlace {
+    platform: Platform,
+    probe: Vaddr,
+}
 
 impl Fetches {
-    /// What is copied for the inputs of a probe. What the kernel cannot copy is missing, and the
+    /// What is copied for the inputs of a probe on a platform. What the kernel cannot copy is missing, and the
     /// inputs that need it cannot be computed.
     #[must_use]
-    pub fn new(inputs: &[Input], probe: Vaddr) -> Self {
+    pub fn new(inputs: &[Input], probe: Vaddr, platform: Platform) -> Self {
+        let at = ProbePlace { platform, probe };
         let mut fetches = Self::default();
         for input in inputs {
             match input {
-                Input::Number(value) => fetches.add(value, probe),
+                Input::Number(value) => fetches.add(value, at),
                 Input::Text { address, limit, most } => {
-                    fetches.add_text(address, *most, probe);
+                    fetches.add_text(address, *most, at);
                     if let Some(limit) = limit {
-                        fetches.add(limit, probe);
+                        fetches.add(limit, at);
                     }
                 }
                 Input::Bytes { address, length, most } => {
-                    fetches.add(length, probe);
-                    fetches.add_text(address, *most, probe);
+                    fetches.add(length, at);
+                    fetches.add_text(address, *most, at);
                 }
                 Input::Field { .. } | Input::Recorded { .. } => {}
             }
@@ -78,38 +87,40 @@ impl Fetches {
         fetches
     }
 
-    fn add_text(&mut self, address: &Expr, most: u16, probe: Vaddr) {
-        self.add(address, probe);
-        self.add_window(address, most.div_ceil(8).clamp(1, LONGEST), probe);
+    fn add_text(&mut self, address: &Expr, most: u16, at: ProbePlace) {
+        self.add(address, at);
+        self.add_window(address, most.div_ceil(8).clamp(1, LONGEST), at);
     }
 
     /// Adds the registers and the memory that a computation reads.
-    fn add(&mut self, of: &Expr, probe: Vaddr) {
+    fn add(&mut self, of: &Expr, at: ProbePlace) {
         match of.node() {
             Node::Constant(_) | Node::Address(_) => {}
             Node::Register(register, _) => {
-                let is_new =
-                    !self.registers.contains(register) && uprobe::register(*register, Processor::X86_64).is_ok();
-                if is_new && self.count() < ARGUMENTS && self.words() < WORDS {
-                    self.registers.push(*register);
+                let has_space = self.count() < ARGUMENTS && self.words() < WORDS;
+                if has_space && !self.registers.contains(register) {
+                    if let Ok(name) = uprobe::register(*register, at.platform.conventions().processor()) {
+                        self.registers.push(*register);
+                        self.names.push(name);
+                    }
                 }
             }
             Node::Memory { address, size, .. } => {
-                self.add(address, probe);
-                let words = if is_mapped(address) { u16::from(*size).div_ceil(8).max(1) } else { AROUND };
-                self.add_window(address, words, probe);
+                self.add(address, at);
+                let words = if at.is_mapped(address) { u16::from(*size).div_ceil(8).max(1) } else { AROUND };
+                self.add_window(address, words, at);
             }
             Node::Binary(_, a, b) => {
-                self.add(a, probe);
-                self.add(b, probe);
+                self.add(a, at);
+                self.add(b, at);
             }
-            Node::Unary(_, inner) | Node::Convert(_, inner) | Node::Reinterpret(_, inner) => self.add(inner, probe),
+            Node::Unary(_, inner) | Node::Convert(_, inner) | Node::Reinterpret(_, inner) => self.add(inner, at),
             // The kernel cannot find it.
             Node::ThreadLocal(_) => {}
         }
     }
 
-    fn add_window(&mut self, address: &Expr, words: u16, probe: Vaddr) {
+    fn add_window(&mut self, address: &Expr, words: u16, at: ProbePlace) {
         let all = self.words();
         if let Some(known) = self.windows.iter_mut().find(|window| window.address == *address) {
             if all.saturating_add(words.saturating_sub(known.words)) <= WORDS {
@@ -117,9 +128,10 @@ impl Fetches {
             }
             return;
         }
-        let Ok(text) = uprobe::memory(address, probe, Processor::X86_64) else { return };
+        let processor = at.platform.conventions().processor();
+        let Ok(text) = uprobe::memory(address, at.probe, processor) else { return };
         if self.count() < ARGUMENTS && all.saturating_add(words) <= WORDS {
-            self.windows.push(Window { address: address.clone(), words, is_mapped: is_mapped(address), text });
+            self.windows.push(Window { address: address.clone(), words, is_mapped: at.is_mapped(address), text });
         }
     }
 
@@ -141,9 +153,8 @@ impl Fetches {
 
     /// The arguments in the kernel's language.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
-        let registers =
-            self.registers.iter().filter_map(|register| uprobe::register(*register, Processor::X86_64).ok());
-        let registers = registers.enumerate().map(|(number, text)| format!("{}={text}:x64", register_name(number)));
+        let registers = self.names.iter().enumerate();
+        let registers = registers.map(|(number, text)| format!("{}={text}:x64", register_name(number)));
         let windows = self.windows.iter().enumerate().map(|(number, window)| match window.words {
             1 => format!("{}={}:x64", window_name(number), window.text),
             words => format!("{}={}:x64[{words}]", window_name(number), window.text),
@@ -164,13 +175,17 @@ pub fn window_name(number: usize) -> String {
     format!("m{number}")
 }
 
-/// Whether an address is on the stack or in the image.
-fn is_mapped(address: &Expr) -> bool {
-    match address.node() {
-        Node::Address(_) => true,
-        Node::Register(register, _) => *register == STACK_POINTER,
-        Node::Binary(Binary::Plus, base, offset) if matches!(offset.node(), Node::Constant(_)) => is_mapped(base),
-        _ => false,
+impl ProbePlace {
+    /// Whether an address is on the stack or in the image.
+    fn is_mapped(self, address: &Expr) -> bool {
+        match address.node() {
+            Node::Address(_) => true,
+            Node::Register(register, _) => *register == self.platform.conventions().stack_pointer(),
+            Node::Binary(Binary::Plus, base, offset) if matches!(offset.node(), Node::Constant(_)) => {
+                self.is_mapped(base)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -198,7 +213,7 @@ mod tests {
             Input::Number(memory(inner.plus(-4).expect("small"), 1)),
             Input::Text { address: register(5), limit: None, most: 256 },
         ];
-        let fetches = Fetches::new(&inputs, Vaddr(0x1000));
+        let fetches = Fetches::new(&inputs, Vaddr(0x1000), Platform::X86_64);
         let arguments: Vec<String> = fetches.arguments().collect();
         let expected = [
             "r0=%ax:x64",
@@ -217,12 +232,27 @@ mod tests {
     #[test]
     fn what_the_kernel_cannot_compute_is_missing() {
         let sum = Expr::new(Node::Binary(Binary::Plus, register(0), register(1))).expect("a sum");
-        let fetches = Fetches::new(&[Input::Number(memory(sum, 8)), Input::Number(register(20))], Vaddr(0));
+        let fetches =
+            Fetches::new(&[Input::Number(memory(sum, 8)), Input::Number(register(20))], Vaddr(0), Platform::X86_64);
         assert_eq!(fetches.arguments().collect::<Vec<_>>(), ["r0=%ax:x64", "r1=%dx:x64"]);
         // Many texts do not fit in an event.
         let texts = (0..20).map(|offset| register(0).plus(offset * 256).expect("small"));
         let inputs: Vec<Input> = texts.map(|address| Input::Text { address, limit: None, most: 256 }).collect();
-        let fetches = Fetches::new(&inputs, Vaddr(0));
+        let fetches = Fetches::new(&inputs, Vaddr(0), Platform::X86_64);
         assert_eq!((fetches.registers.len(), fetches.windows.len()), (1, 9));
+    }
+
+    #[test]
+    fn each_platform_has_registers_of_its_own() {
+        let inputs = [
+            Input::Number(register(19)),
+            Input::Number(memory(register(31).plus(8).expect("small"), 4)),
+            Input::Number(memory(register(7), 4)),
+        ];
+        let fetches = Fetches::new(&inputs, Vaddr(0x1000), Platform::Aarch64);
+        let arguments: Vec<String> = fetches.arguments().collect();
+        // Only the stack pointer's memory is always there.
+        let expected = ["r0=%x19:x64", "r1=%sp:x64", "r2=%x7:x64", "m0=+8(%sp):x64", "m1=+0(%x7):x64[8]"];
+        assert_eq!(arguments, expected);
     }
 }

@@ -212,6 +212,7 @@ fn field(input: &Input, copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::Platform;
     use crate::record::{Field, Record};
     use simple_markers_resolver::location::{Node, ValueType};
 
@@ -222,7 +223,7 @@ mod tests {
     /// The record for copies of `%ax`, `%di`, and of what the inputs need besides.
     fn record(inputs: &[Input], registers: [u64; 2], memory: &[&[u8]], mapped: &[u64]) -> (Layout, Vec<u8>) {
         let both = [Input::Number(register(0)), Input::Number(register(5))];
-        let fetches = Fetches::new(&[&both, inputs].concat(), Vaddr(0x1000));
+        let fetches = Fetches::new(&[&both, inputs].concat(), Vaddr(0x1000), Platform::X86_64);
         let registers = registers.map(u64::to_ne_bytes);
         let copies = registers.iter().map(|register| &register[..]).chain(memory.iter().copied());
         let is_mapped = &mut |address: u64| mapped.contains(&(address / PAGE));

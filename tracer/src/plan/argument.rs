@@ -176,6 +176,8 @@ pub enum Uncompilable {
     Register(Register),
     /// It needs the address of thread-local storage of a shared object.
     ThreadLocal,
+    /// It reads a register or an address of an image without machine code.
+    Platform,
     /// It applies an operation to types for which the operation is not defined.
     Types,
     /// It reads this many bytes at once.

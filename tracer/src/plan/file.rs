@@ -11,6 +11,8 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::json::{Fault, JsonError, JsonObject, hexadecimal};
 use simple_markers_resolver::types::Names;
 
+use crate::arch::Platform;
+
 use super::{
     Aggregate, DoubtfulSource, FieldType, Input, LeftOut, MAX_TEXT, MAX_WORDS, Placeholder, Plan, PlannedArgument,
     PlannedImage, PlannedMarker, PlannedSite, Reading, Source, UnreadReason, UnwatchedKind, UnwatchedReason,
@@ -99,15 +101,24 @@ impl Plan {
 
 fn image_json(image: &PlannedImage) -> Json {
     let mut json = image.to_json();
-    if let (Some(object), Some(size)) = (json.as_object_mut(), image.thread_local_size) {
-        object.insert("thread_local_size".to_owned(), size.into());
+    if let Some(object) = json.as_object_mut() {
+        if let Some(size) = image.thread_local_size {
+            object.insert("thread_local_size".to_owned(), size.into());
+        }
+        if let Some(platform) = image.platform {
+            object.insert("machine".to_owned(), platform.architecture().as_str().into());
+        }
     }
     json
 }
 
 fn image(json: JsonObject<'_>) -> Result<PlannedImage, JsonError> {
     let thread_local_size = json.some("thread_local_size").map(|_| json.number("thread_local_size")).transpose()?;
-    let image = PlannedImage { thread_local_size, ..PlannedImage::read(json)? };
+    let platform = match json.some("machine") {
+        Some(_) => json.get("machine", |name| Platform::from_name(name.as_str()?))?,
+        None => Platform::OF_OLD_PLANS,
+    };
+    let image = PlannedImage { thread_local_size, platform: Some(platform), ..PlannedImage::read(json)? };
     let is_hexadecimal = |id: &String| !id.is_empty() && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
     match image.build_id.as_ref().is_some_and(is_hexadecimal) {
         true => Ok(image),

@@ -89,7 +89,7 @@ impl PlannedImage {
         json!({ "path": self.path, "module": &*self.module, "build_id": self.build_id })
     }
 
-    /// The image without the size of its thread-local storage.
+    /// The image without its platform and the size of its thread-local storage.
     pub(crate) fn read(json: JsonObject<'_>) -> Result<Self, JsonError> {
         Ok(Self {
             path: json.text("path")?.to_owned(),
@@ -97,6 +97,7 @@ impl PlannedImage {
             module: json.name("module")?,
             build_id: json.maybe_name("build_id")?.map(|id| id.to_string()),
             thread_local_size: None,
+            platform: None,
         })
     }
 }

@@ -14,6 +14,7 @@ use super::condition::Condition;
 use super::event::KernelEvent;
 use super::input::Input;
 use super::left_out::LeftOut;
+use crate::arch::Platform;
 
 /// What to watch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +45,8 @@ pub struct PlannedImage {
     /// of an executable's storage, rounded up to its alignment; 0 for a shared object, whose
     /// computations start at the thread pointer. `None` if there are no thread-local addresses.
     pub thread_local_size: Option<u64>,
+    /// What its machine code is for; `None` if it has none, as the kernel's events and recordings.
+    pub platform: Option<Platform>,
 }
 
 /// Which file an image is.

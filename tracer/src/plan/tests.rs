@@ -10,6 +10,7 @@ use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Val
 use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
+use crate::arch::Platform;
 
 fn expr(node: Node) -> Expr {
     Expr::new(node).expect("it is small")
@@ -84,6 +85,7 @@ fn plan() -> Plan {
         module: "a".into(),
         build_id: Some(build_id.into()),
         thread_local_size,
+        platform: Some(if thread_local_size.is_some() { Platform::X86_64 } else { Platform::Aarch64 }),
     };
     let marker = |image, name: &str| PlannedMarker {
         image,
@@ -204,6 +206,7 @@ fn what_cannot_be_is_refused_with_its_place() {
         ("/images/0/build_id".to_owned(), "C0DE".into(), "images[0].build_id", malformed),
         ("/images/1/build_id".to_owned(), "c0de".into(), "images[1].build_id", "is there twice"),
         ("/images/0/thread_local_size".to_owned(), (-1).into(), "images[0].thread_local_size", malformed),
+        ("/images/0/machine".to_owned(), "vax".into(), "images[0].machine", malformed),
         ("/markers/2/image".to_owned(), 2.into(), "markers[2].image", dangling),
         ("/markers/0/line".to_owned(), (1u64 << 32).into(), "markers[0].line", range),
         (at_last("marker"), 3.into(), "sites[N].marker", dangling),

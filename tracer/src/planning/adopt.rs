@@ -9,8 +9,8 @@ use crate::plan::{
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
     /// that are left out that the functions accept. Arguments that cannot be read on this machine
-    /// become [`UnreadReason::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the
-    /// kernel's `task_struct`; `None` if it is not known.
+    /// become [`UnreadReason::Uncompilable`]. `thread_pointer` is the offset of the thread pointer in
+    /// the kernel's `task_struct`; `None` if it is not known.
     ///
     /// It does nothing if the other plan has no such image.
     pub fn adopt(
@@ -36,6 +36,7 @@ impl Plan {
             let Some(marker) = markers.get(site.marker).copied().flatten() else { continue };
             let target = Target {
                 probe: site.probe,
+                platform: of.platform,
                 thread_local_size: of.thread_local_size,
                 thread_pointer,
                 is_sleepable: true,

@@ -15,6 +15,7 @@ use simple_markers_resolver::resolve::{
 };
 use simple_markers_resolver::types::{Names, Shape, Type};
 
+use crate::arch::Platform;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan, PlannedArgument,
@@ -31,7 +32,7 @@ pub struct PlanSettings {
     pub export: export::ExportSettings,
     /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`].
     pub text: u16,
-    /// The offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is not known.
+    /// The offset of the thread pointer in the kernel's `task_struct`; `None` if it is not known.
     pub thread_pointer: Option<u32>,
     /// Whether the programs may sleep.
     pub is_sleepable: bool,
@@ -56,7 +57,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The image is not an executable or a shared object for x86-64.
+    /// The image is not an executable or a shared object, or its programs are not watched.
     pub fn add(
         &mut self,
         image: &ResolvedImage,
@@ -69,6 +70,7 @@ impl Plan {
         let chosen = export::ExportSettings { doubtful: false, ..settings.export.clone() };
         let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
+        let platform = Platform::of(image.arch);
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));
         self.images.push(PlannedImage {
             path,
@@ -76,6 +78,7 @@ impl Plan {
             module,
             build_id: image.build_id.clone(),
             thread_local_size,
+            platform,
         });
         let (first, mut orders) = (self.sites.len(), Vec::new());
         for planned in planned {
@@ -94,6 +97,7 @@ impl Plan {
                     }
                     let target = Target {
                         probe: point.address,
+                        platform,
                         thread_local_size,
                         thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,

@@ -123,6 +123,7 @@ impl Metadata {
             module: Arc::from(""),
             build_id: None,
             thread_local_size: None,
+            platform: None,
         };
         let mut plan = Plan { images: vec![image], ..Plan::default() };
         let (mut layouts, mut sites) = (Vec::new(), BTreeMap::new());

@@ -11,6 +11,7 @@ use super::engine::{Engine, Kernel, Session};
 use super::mapped;
 use super::processor::probed;
 use super::request::{Mode, Scope};
+use crate::arch::Platform;
 use crate::histogram::Durations;
 use crate::plan::{Aggregate, ImageFile, Interval, Plan, PlannedImage, PlannedMarker, PlannedSite};
 
@@ -83,6 +84,7 @@ fn plan(path: &str) -> Plan {
             module,
             build_id: None,
             thread_local_size: None,
+            platform: Platform::HOST,
         }],
         markers: vec![marker("floor:begin"), marker("floor:end")],
         ..Plan::default()

@@ -19,6 +19,7 @@ use crate::aggregate::{
     BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, RawCounts, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies,
     Tally,
 };
+use crate::arch::Platform;
 use crate::bpf::count::count;
 use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
@@ -34,7 +35,7 @@ use crate::record::{Layout, Record};
 /// What the programs need to know of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
-    /// The offset of `thread.fsbase` in `task_struct`.
+    /// The offset of the thread pointer in `task_struct`.
     pub thread_pointer: Option<u32>,
     tasks: Option<TaskNumbers>,
 }
@@ -48,8 +49,9 @@ impl Kernel {
         let Ok(btf) = Btf::new(&bytes) else { return Self::default() };
         let of = |path| KernelNumber::of(&btf, "task_struct", path);
         let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskNumbers { pid, tgid });
-        let thread_pointer = of(&["thread", "fsbase"]).filter(|number| number.size == Size::Eight);
-        Self { thread_pointer: thread_pointer.map(|number| number.offset), tasks }
+        let thread_pointer = Platform::HOST.and_then(|host| of(host.conventions().thread_pointer()));
+        let thread_pointer = thread_pointer.filter(|number| number.size == Size::Eight).map(|number| number.offset);
+        Self { thread_pointer, tasks }
     }
 
     /// Whether the programs can be loaded and attached.
@@ -266,6 +268,7 @@ impl Programs {
         let image = site.and_then(|site| plan.images.get(site.image));
         let target = Target {
             probe: site.map_or(Vaddr(0), |site| site.probe),
+            platform: image.and_then(|image| image.platform),
             thread_local_size: image.and_then(|image| image.thread_local_size),
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: (!is_count || reads) && event.is_none() && self.uprobes.can_sleep(),

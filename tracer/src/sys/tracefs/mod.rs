@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use std::os::fd::RawFd;
 
 use simple_markers_events::{Field, Format, Page, PageFormat};
-use simple_markers_resolver::address::Vaddr;
 
 use super::clock::now;
 use super::error::{Error, Step};
@@ -206,9 +205,10 @@ impl Tracefs {
             let sites = || together.iter().filter_map(|number| plan.sites.get(*number));
             let inputs: Vec<Input> =
                 sites().filter(|site| is_read(site)).flat_map(|site| site.inputs.clone()).collect();
-            let probe = sites().next().map_or(Vaddr(0), |site| site.probe);
-            if let Some(fetches) = self.fetches.get_mut(leader) {
-                *fetches = Fetches::new(&inputs, probe);
+            let first = sites().next();
+            let platform = first.and_then(|site| plan.images.get(site.image)?.platform);
+            if let (Some(fetches), Some(site), Some(platform)) = (self.fetches.get_mut(leader), first, platform) {
+                *fetches = Fetches::new(&inputs, site.probe, platform);
             }
             wanted.push(leader);
             self.together.insert(leader, together);
