@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use strum::{EnumString, IntoStaticStr};
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::ArgumentOmission;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
@@ -27,8 +28,9 @@ pub enum Operand {
 }
 
 /// How the bits of a number are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize, Deserialize)]
 #[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 pub enum NumberKind {
     /// A signed integer.
     Signed,

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 pub use crate::code::EdgeKind;
 use crate::dwarf::ExceptionTableProblem;
 use crate::verdicts::Code;
 
 /// Whether a probe at a site fires exactly when the marker is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray, Serialize, Deserialize,
+)]
 #[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Exactness {
     /// It does.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use simple_markers_record::integer;
 
 use super::print::Integer;
@@ -24,20 +25,23 @@ pub struct Format {
     pub print: String,
 }
 
-/// A field of an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A field of an event. serde has it as recordings do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// Its name.
     pub name: String,
     /// Its type as C writes it, without the name and the length of an array.
+    #[serde(rename = "type")]
     pub of: String,
     /// Its offset in the record in bytes.
     pub offset: u32,
     /// Its size in bytes.
     pub size: u32,
     /// Whether it is signed.
+    #[serde(rename = "signed")]
     pub is_signed: bool,
     /// Whether it is an array.
+    #[serde(rename = "array")]
     pub is_array: bool,
     /// The size of an element of an array in bytes, or that of the field.
     pub element: u32,

@@ -7,6 +7,8 @@ mod x86_64;
 
 pub use conventions::{Conventions, ThreadLocalSlot};
 
+use serde::de::{Deserialize, Deserializer, Error as _, Unexpected};
+use serde::{Serialize, Serializer};
 use simple_markers_resolver::resolve::Architecture;
 
 /// Defines [`Platform`], and what holds on each.
@@ -72,6 +74,21 @@ impl Platform {
     #[must_use]
     pub fn of_elf(machine: u16) -> Option<Self> {
         Self::ALL.iter().copied().find(|platform| platform.conventions().elf_machine() == machine)
+    }
+}
+
+/// The name that `uname -m` has for it.
+impl Serialize for Platform {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.architecture().as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Platform {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || D::Error::invalid_value(Unexpected::Str(&name), &"a processor that uname -m names");
+        Self::from_name(&name).ok_or_else(unknown)
     }
 }
 

@@ -384,6 +384,22 @@ fn an_error_in_a_packet_leaves_the_others() {
 }
 
 #[test]
+fn an_earlier_description_is_written_as_it_was() {
+    let text = include_bytes!("../../../fuzz/seeds/recording/description.json");
+    let mut expected: serde_json::Value = serde_json::from_slice(text).expect("JSON");
+    for site in expected["sites"].as_array_mut().expect("sites") {
+        assert_eq!(site.get("copies"), None);
+        site["copies"] = 1.into();
+    }
+    assert_eq!(Description::from_json(text).expect("a description").to_json().to_string(), expected.to_string());
+    // What may be missing may be null.
+    expected["sites"][0]["copies"] = serde_json::Value::Null;
+    expected["kernel"] = serde_json::Value::Null;
+    expected["classes"][0]["fields"][0]["labels"] = serde_json::Value::Null;
+    assert_eq!(Description::from_json(expected.to_string().as_bytes()), Description::from_json(text));
+}
+
+#[test]
 fn descriptions_that_contradict_themselves_are_refused() {
     let (description, _) = written(300, 1);
     let json = description.to_json().to_string();
@@ -393,9 +409,9 @@ fn descriptions_that_contradict_themselves_are_refused() {
     };
     assert_eq!(refused("\"version\":1", "\"version\":4"), DescriptionError::Version(4));
     let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
-    member("\"marker\":0", "\"marker\":9", "`classes[0].marker` refers to something that is not there");
-    member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0].size` is out of range");
-    member("01234567-89ab", "0123456789a", "`uuid` is missing or malformed");
+    member("\"marker\":0", "\"marker\":9", "`classes[0].marker`: there is no marker 9; there are 3, counted from 0");
+    member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0]`: `size` is none of 1, 2, 4 and 8");
+    member("01234567-89ab", "0123456789a", "`uuid`: `0123456789a-4def-8123-456789abcdef` is no UUID");
 }
 
 #[test]

@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json, json};
+use serde::{Deserialize, Serialize};
 use simple_markers_events::{Integer, Names, Symbol, TypeSize};
-use simple_markers_resolver::json::{Fault, JsonError, JsonObject, hexadecimal};
+use simple_markers_resolver::json::{Hexadecimal, objects};
 
 /// The most names of each kind that are kept.
 const MOST: usize = 1 << 16;
 
 /// Names of the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "KnownMembers", into = "KnownMembers")]
 pub struct KnownNames {
     enumerators: BTreeMap<String, i64>,
     types: BTreeMap<String, TypeSize>,
@@ -35,61 +36,80 @@ impl KnownNames {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
 
-    pub(crate) fn to_json(&self) -> Json {
-        let address = |address: &u64| format!("{address:#x}");
-        let enumerators: Map<String, Json> =
-            self.enumerators.iter().map(|(name, value)| (name.clone(), value.to_string().into())).collect();
-        let types = self.types.iter().map(|(name, TypeSize { size, integer })| {
-            json!({ "name": name, "size": size, "signed": integer.map(|integer| integer.is_signed) })
-        });
-        let variables: Map<String, Json> =
-            self.variables.iter().map(|(name, value)| (name.clone(), address(value).into())).collect();
-        let symbols = self.symbols.iter().map(|(at, Symbol { name, offset, size, module })| {
-            json!({
-                "address": address(at), "name": name, "offset": address(offset), "size": address(size), "module": module,
-            })
-        });
-        let texts: Map<String, Json> =
-            self.texts.iter().map(|(at, text)| (address(at), text.as_str().into())).collect();
-        json!({
-            "enumerators": enumerators, "types": types.collect::<Vec<_>>(), "variables": variables,
-            "symbols": symbols.collect::<Vec<_>>(), "texts": texts,
-        })
-    }
+/// Names of the kernel as a description has them.
+#[derive(Serialize, Deserialize)]
+struct KnownMembers {
+    enumerators: BTreeMap<String, String>,
+    #[serde(deserialize_with = "objects")]
+    types: Vec<TypeMembers>,
+    variables: BTreeMap<String, Hexadecimal>,
+    #[serde(deserialize_with = "objects")]
+    symbols: Vec<SymbolMembers>,
+    texts: BTreeMap<Hexadecimal, String>,
+}
 
-    pub(crate) fn read(json: JsonObject<'_>) -> Result<Self, JsonError> {
-        let of_type = |json: JsonObject<'_>| {
-            let size = json.number("size")?;
-            let signed = json.some("signed").map(|_| json.get("signed", Json::as_bool)).transpose()?;
-            let integer = signed.and_then(|is_signed| Integer::new(u32::try_from(size).ok()?, is_signed));
-            Ok((json.text("name")?.to_owned(), TypeSize { size, integer }))
+#[derive(Serialize, Deserialize)]
+struct TypeMembers {
+    name: String,
+    size: u64,
+    signed: Option<bool>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SymbolMembers {
+    address: Hexadecimal,
+    name: Cow<'static, str>,
+    offset: Hexadecimal,
+    size: Hexadecimal,
+    module: Option<Cow<'static, str>>,
+}
+
+impl From<KnownNames> for KnownMembers {
+    fn from(KnownNames { enumerators, types, variables, symbols, texts }: KnownNames) -> Self {
+        let of_type = |(name, TypeSize { size, integer }): (_, TypeSize)| TypeMembers {
+            name,
+            size,
+            signed: integer.map(|integer| integer.is_signed),
         };
-        let symbol = |json: JsonObject<'_>| {
-            let module = json.maybe_name("module")?.map(|module| Cow::Owned(module.to_string()));
-            let name = Cow::Owned(json.text("name")?.to_owned());
-            let (offset, size) = (json.get("offset", hexadecimal)?, json.get("size", hexadecimal)?);
-            Ok((json.get("address", hexadecimal)?, Symbol { name, offset, size, module }))
+        let symbol = |(address, Symbol { name, offset, size, module })| {
+            let [address, offset, size] = [address, offset, size].map(Hexadecimal);
+            SymbolMembers { address, name, offset, size, module }
         };
-        let number = |value: &Json| value.as_str()?.parse().ok();
-        Ok(Self {
-            enumerators: map(json, "enumerators", |name, value| Some((name.to_owned(), number(value)?)))?,
-            types: json.all("types", of_type)?.into_iter().collect(),
-            variables: map(json, "variables", |name, value| Some((name.to_owned(), hexadecimal(value)?)))?,
-            symbols: json.all("symbols", symbol)?.into_iter().collect(),
-            texts: map(json, "texts", |at, text| Some((hexadecimal(&Json::from(at))?, text.as_str()?.to_owned())))?,
-        })
+        Self {
+            enumerators: enumerators.into_iter().map(|(name, value)| (name, value.to_string())).collect(),
+            types: types.into_iter().map(of_type).collect(),
+            variables: variables.into_iter().map(|(name, address)| (name, Hexadecimal(address))).collect(),
+            symbols: symbols.into_iter().map(symbol).collect(),
+            texts: texts.into_iter().map(|(address, text)| (Hexadecimal(address), text)).collect(),
+        }
     }
 }
 
-/// Reads a member whose members are pairs.
-fn map<K: Ord, V>(
-    json: JsonObject<'_>,
-    name: &'static str,
-    pair: impl Fn(&str, &Json) -> Option<(K, V)>,
-) -> Result<BTreeMap<K, V>, JsonError> {
-    let pairs = json.get(name, Json::as_object)?.iter().map(|(key, value)| pair(key, value));
-    pairs.collect::<Option<_>>().ok_or_else(|| JsonError::new(Fault::Malformed).at(name))
+impl TryFrom<KnownMembers> for KnownNames {
+    type Error = String;
+
+    fn try_from(KnownMembers { enumerators, types, variables, symbols, texts }: KnownMembers) -> Result<Self, String> {
+        let enumerator = |(name, value): (String, String)| match value.parse() {
+            Ok(number) => Ok((name, number)),
+            Err(error) => Err(format!("`enumerators.{name}`: `{value}`: {error}")),
+        };
+        let of_type = |TypeMembers { name, size, signed }| {
+            let integer = signed.and_then(|is_signed| Integer::new(u32::try_from(size).ok()?, is_signed));
+            (name, TypeSize { size, integer })
+        };
+        let symbol = |SymbolMembers { address, name, offset, size, module }: SymbolMembers| {
+            (address.0, Symbol { name, offset: offset.0, size: size.0, module })
+        };
+        Ok(Self {
+            enumerators: enumerators.into_iter().map(enumerator).collect::<Result<_, _>>()?,
+            types: types.into_iter().map(of_type).collect(),
+            variables: variables.into_iter().map(|(name, Hexadecimal(address))| (name, address)).collect(),
+            symbols: symbols.into_iter().map(symbol).collect(),
+            texts: texts.into_iter().map(|(Hexadecimal(address), text)| (address, text)).collect(),
+        })
+    }
 }
 
 impl Names for KnownNames {

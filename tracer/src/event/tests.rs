@@ -198,8 +198,41 @@ fn names_that_were_asked_for_are_kept() {
     let known = known.into_inner();
     let description =
         Description { markers: plan().markers, images: plan().images, kernel: known, ..Description::default() };
-    let read = Description::from_json(description.to_json().to_string().as_bytes()).expect("a description").kernel;
+    let json = description.to_json();
+    let expected = serde_json::json!({
+        "enumerators": { "SOME": "-9223372036854775808" },
+        "types": [{ "name": "some_t", "size": 4, "signed": true }],
+        "variables": { "HZ": "0xfa" },
+        "symbols": [{
+            "address": "0xffffffffffffffff", "name": "function", "offset": "0x4", "size": "0x10", "module": "module",
+        }],
+        "texts": { "0x8": "text" },
+    });
+    assert_eq!(json["kernel"], expected);
+    let read = Description::from_json(json.to_string().as_bytes()).expect("a description").kernel;
     assert_eq!(read, description.kernel);
+    let refused = |pointer: &str, value: serde_json::Value| {
+        let mut json = json.clone();
+        *json.pointer_mut(pointer).expect(pointer) = value;
+        Description::from_json(json.to_string().as_bytes()).expect_err(pointer).to_string()
+    };
+    for (pointer, value, expected) in [
+        ("/kernel/variables/HZ", 250.into(), "`kernel.variables.HZ`: invalid type: integer `250`, expected a string"),
+        ("/kernel/types/0/size", (-1).into(), "`kernel.types[0].size`: invalid value: integer `-1`, expected u64"),
+        ("/kernel/symbols/0", serde_json::json!([]), "`kernel.symbols[0]`: invalid type: sequence, expected an object"),
+        (
+            "/kernel/enumerators/SOME",
+            "9223372036854775808".into(),
+            "`kernel`: `enumerators.SOME`: `9223372036854775808`: number too large to fit in target type",
+        ),
+        (
+            "/markers/0/event/fields/0/offset",
+            (1u64 << 32).into(),
+            "`markers[0].event.fields[0].offset`: invalid value: integer `4294967296`, expected u32",
+        ),
+    ] {
+        assert_eq!(refused(pointer, value), expected);
+    }
     assert_eq!((read.len(), read.enumerator("SOME"), read.variable("HZ")), (5, Some(i64::MIN), Some(250)));
     assert_eq!((read.type_of("some_t"), read.symbol(u64::MAX)), (One.type_of("some_t"), One.symbol(u64::MAX)));
     assert_eq!(read.text_at(8).as_deref(), Some("text"));

@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use simple_markers_resolver::english;
 use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::json::{Hexadecimal, JsonObject};
 use simple_markers_resolver::location::Register;
 use simple_markers_resolver::resolve::Verdict;
 use simple_markers_resolver::types::Names;
-use strum::{EnumString, IntoStaticStr};
+use strum::IntoStaticStr;
+
+use super::field_type::{FieldType, Kind, Length};
 
 /// The most bytes of a text that are read. So the layout of a record cannot overflow.
 pub const MAX_TEXT: u16 = 1024;
 
 /// An argument at a site.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ArgumentMembers", into = "ArgumentMembers")]
 pub struct PlannedArgument {
     /// The argument as written.
     pub text: Arc<str>,
@@ -103,6 +108,18 @@ pub enum Reading {
     },
 }
 
+impl Reading {
+    /// The type of what is read.
+    #[must_use]
+    pub fn field_type(&self) -> FieldType {
+        match *self {
+            Self::Constant { size, kind, .. } | Self::Number { size, kind, .. } => FieldType::Number { size, kind },
+            Self::Text { .. } => FieldType::Text,
+            Self::Array { size, kind, count, .. } => FieldType::Array { size, kind, count },
+        }
+    }
+}
+
 /// Why an argument is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnreadReason {
@@ -122,8 +139,9 @@ pub enum UnreadReason {
 }
 
 /// What stands in place of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize, Deserialize)]
 #[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 pub enum Placeholder {
     /// The argument has no location at the site.
     Lost,
@@ -184,4 +202,104 @@ pub enum Uncompilable {
     ReadSize(u8),
     /// It has too many steps.
     TooLarge,
+}
+
+/// An argument as a plan file has it, or one of its readings. Which members it has says where the value
+/// is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ArgumentMembers {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<Placeholder>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    either: Option<Box<[JsonObject<Self>; 2]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubtful: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Box<JsonObject<Self>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    /// `Some(None)` is the size of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Option<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    array: Option<Length>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    constant: Option<Hexadecimal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<usize>,
+}
+
+impl From<&Reading> for ArgumentMembers {
+    fn from(reading: &Reading) -> Self {
+        let (kind, size, array) = reading.field_type().members();
+        let (constant, input) = match *reading {
+            Reading::Constant { bits, .. } => (Some(Hexadecimal(bits)), None),
+            Reading::Number { field, .. } | Reading::Text { field } | Reading::Array { field, .. } => {
+                (None, Some(field))
+            }
+        };
+        Self { kind: Some(kind), size: Some(size), array, constant, input, ..Self::default() }
+    }
+}
+
+impl From<PlannedArgument> for ArgumentMembers {
+    fn from(argument: PlannedArgument) -> Self {
+        let members = match &argument.source {
+            Source::Read(here) => here.into(),
+            Source::Either(here, before) => {
+                let either = [here, before].map(|reading| JsonObject(reading.into()));
+                Self { either: Some(Box::new(either)), ..Self::default() }
+            }
+            Source::Doubtful(of) => {
+                let before = of.before.as_ref().map(|before| Box::new(JsonObject(before.into())));
+                Self { doubtful: Some(true), before, why: of.why.words(), ..(&of.here).into() }
+            }
+            Source::Unread(why) => Self { unread: Some(why.placeholder()), why: why.words(), ..Self::default() },
+        };
+        Self { text: Some(argument.text), ..members }
+    }
+}
+
+impl TryFrom<&ArgumentMembers> for Reading {
+    type Error = &'static str;
+
+    fn try_from(members: &ArgumentMembers) -> Result<Self, Self::Error> {
+        let kind = members.kind.ok_or("missing field `kind`")?;
+        let of = FieldType::of(kind, members.size.flatten(), members.array)?;
+        match (of, members.constant, members.input) {
+            (FieldType::Number { size, kind }, Some(Hexadecimal(bits)), _) => Ok(Self::Constant { bits, size, kind }),
+            (FieldType::Number { size, kind }, None, Some(field)) => Ok(Self::Number { field, size, kind }),
+            (FieldType::Text, _, Some(field)) => Ok(Self::Text { field }),
+            (FieldType::Array { size, kind, count }, _, Some(field)) => Ok(Self::Array { field, size, kind, count }),
+            (_, _, None) => Err("missing field `input`"),
+        }
+    }
+}
+
+impl TryFrom<ArgumentMembers> for PlannedArgument {
+    type Error = String;
+
+    fn try_from(members: ArgumentMembers) -> Result<Self, String> {
+        let of = |name: &str, JsonObject(members): &JsonObject<_>| {
+            Reading::try_from(members).map_err(|error| format!("`{name}`: {error}"))
+        };
+        let unread = |placeholder| UnreadReason::Filed { placeholder, words: members.why.as_deref().map(Arc::from) };
+        let source = match (members.unread, members.either.as_deref(), members.doubtful) {
+            (Some(placeholder), ..) => Source::Unread(unread(placeholder)),
+            (None, Some([here, before]), _) => Source::Either(of("either[0]", here)?, of("either[1]", before)?),
+            (None, None, Some(true)) => {
+                let before = members.before.as_deref().map(|before| of("before", before)).transpose()?;
+                let (here, why) = (Reading::try_from(&members)?, unread(Placeholder::Doubtful));
+                Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
+            }
+            (None, None, Some(false)) => return Err("`doubtful` is false".to_owned()),
+            (None, None, None) => Source::Read(Reading::try_from(&members)?),
+        };
+        Ok(Self { text: members.text.ok_or("missing field `text`")?, source, names: None })
+    }
 }

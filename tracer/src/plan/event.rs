@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
 use simple_markers_events::{Choices, Field, Format, Integer, Names, Printer};
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::json::{JsonError, JsonObject};
+use simple_markers_resolver::json::objects;
 
 use super::argument::Reading;
 use super::input::{FieldPlace, Input};
 use crate::record::Layout;
 
 /// A tracepoint of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "FormatMembers", into = "FormatMembers")]
 pub struct KernelEvent {
     /// Its format.
     pub format: Format,
@@ -161,45 +162,28 @@ impl KernelEvent {
     }
 }
 
-impl KernelEvent {
-    pub(crate) fn to_json(&self) -> Json {
-        let Format { group, name, id, fields, print } = &self.format;
-        let field = |field: &Field| {
-            json!({
-                "name": field.name, "type": field.of, "offset": field.offset, "size": field.size,
-                "signed": field.is_signed, "array": field.is_array, "element": field.element,
-            })
-        };
-        let fields: Vec<Json> = fields.iter().map(field).collect();
-        json!({ "group": group, "name": name, "id": id, "fields": fields, "print": print })
-    }
+/// An event as recordings have it.
+#[derive(Serialize, Deserialize)]
+struct FormatMembers {
+    group: String,
+    name: String,
+    id: u16,
+    #[serde(deserialize_with = "objects")]
+    fields: Vec<Field>,
+    print: String,
+}
 
-    /// The member `event`, without the names of values; `None` if it is missing.
-    pub(crate) fn read(json: JsonObject<'_>) -> Result<Option<Arc<Self>>, JsonError> {
-        let Some(value) = json.some("event") else { return Ok(None) };
-        let read = |event: JsonObject<'_>| {
-            let format = Format {
-                group: event.text("group")?.to_owned(),
-                name: event.text("name")?.to_owned(),
-                id: event.number("id")?,
-                fields: event.all("fields", field)?,
-                print: event.text("print")?.to_owned(),
-            };
-            Ok(Arc::new(Self { fields: of_format(&format), format, choices: Vec::new() }))
-        };
-        let event = JsonObject::of(value).and_then(read);
-        event.map(Some).map_err(|error: JsonError| error.at("event"))
+impl From<FormatMembers> for KernelEvent {
+    /// The event without the names of values.
+    fn from(FormatMembers { group, name, id, fields, print }: FormatMembers) -> Self {
+        let format = Format { group, name, id, fields, print };
+        Self { fields: of_format(&format), format, choices: Vec::new() }
     }
 }
 
-fn field(json: JsonObject<'_>) -> Result<Field, JsonError> {
-    Ok(Field {
-        name: json.text("name")?.to_owned(),
-        of: json.text("type")?.to_owned(),
-        offset: json.number("offset")?,
-        size: json.number("size")?,
-        is_signed: json.get("signed", Json::as_bool)?,
-        is_array: json.get("array", Json::as_bool)?,
-        element: json.number("element")?,
-    })
+impl From<KernelEvent> for FormatMembers {
+    fn from(event: KernelEvent) -> Self {
+        let Format { group, name, id, fields, print } = event.format;
+        Self { group, name, id, fields, print }
+    }
 }

@@ -14,12 +14,19 @@
 //! A type is `i`, `u` or `f` and the size in bytes. Without one, the value is an integer of 8 bytes
 //! of DWARF's generic type.
 
+use std::fmt;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value as Json, json};
-use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::json::{Fault, JsonError, hexadecimal};
+use simple_markers_resolver::json::Hexadecimal;
 use simple_markers_resolver::location::{Expr, Node, Register, Value, ValueType};
 
-use super::{MAX_DEPTH, MAX_NODES};
+/// The most steps of one computation.
+pub(crate) const MAX_NODES: u32 = 512;
+
+/// How deep a computation is nested at most. Readers of JSON, which plan files are, follow 128 levels.
+pub(crate) const MAX_DEPTH: u16 = 96;
 
 const TYPES: [(ValueType, &str); 10] = [
     (ValueType::Signed(1), "i1"),
@@ -34,78 +41,91 @@ const TYPES: [(ValueType, &str); 10] = [
     (ValueType::Float(8), "f8"),
 ];
 
-/// A computation as JSON. It must have passed `input::check`.
-pub(super) fn to_json(of: &Expr) -> Json {
-    let (mut array, of): (Vec<Json>, ValueType) = match of.node() {
-        Node::Constant(Value { of, bits }) => (vec!["constant".into(), format!("{bits:#x}").into()], *of),
-        Node::Address(address) => return json!(["address", address.to_string()]),
+/// A computation as a plan file has it.
+pub(super) struct Computation<E>(pub(super) E);
+
+impl Serialize for Computation<&Expr> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        to_json(self.0).serialize(serializer)
+    }
+}
+
+fn to_json(of: &Expr) -> Json {
+    let (mut array, of) = match of.node() {
+        Node::Constant(Value { of, bits }) => (vec![json!("constant"), json!(Hexadecimal(*bits))], *of),
+        Node::Address(address) => return json!(["address", address]),
         Node::ThreadLocal(offset) => return json!(["thread_local", to_json(offset)]),
-        Node::Register(register, of) => (vec!["register".into(), register.0.into()], *of),
-        Node::Memory { address, size, to } => (vec!["memory".into(), to_json(address), (*size).into()], *to),
+        Node::Register(register, of) => (vec![json!("register"), json!(register.0)], *of),
+        Node::Memory { address, size, to } => (vec![json!("memory"), to_json(address), json!(size)], *to),
         Node::Unary(operation, a) => return json!([<&str>::from(operation), to_json(a)]),
         Node::Binary(operation, a, b) => return json!([<&str>::from(operation), to_json(a), to_json(b)]),
-        Node::Convert(to, a) => (vec!["convert".into(), to_json(a)], *to),
-        Node::Reinterpret(to, a) => (vec!["reinterpret".into(), to_json(a)], *to),
+        Node::Convert(to, a) => (vec![json!("convert"), to_json(a)], *to),
+        Node::Reinterpret(to, a) => (vec![json!("reinterpret"), to_json(a)], *to),
     };
-    array.extend(TYPES.iter().find(|(known, _)| *known == of).map(|(_, word)| Json::from(*word)));
+    array.extend(TYPES.iter().find(|(known, _)| *known == of).map(|(_, word)| json!(word)));
     array.into()
 }
 
-/// Reads a computation.
-pub(super) fn from_json(json: &Json) -> Result<Expr, JsonError> {
-    read(json, 1)
+impl<'de> Deserialize<'de> for Computation<Expr> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ComputationVisitor).map(Self)
+    }
 }
 
-fn read(json: &Json, depth: u16) -> Result<Expr, JsonError> {
-    if depth > MAX_DEPTH {
-        return Err(JsonError::new(Fault::TooDeep));
+struct ComputationVisitor;
+
+impl<'de> Visitor<'de> for ComputationVisitor {
+    type Value = Expr;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array with the name of an operation and what it applies to")
     }
-    let array = json.as_array().ok_or(JsonError::new(Fault::Malformed))?;
-    let malformed = |index: usize| JsonError::new(Fault::Malformed).item(index);
-    let name = array.first().and_then(Json::as_str).ok_or(malformed(0))?;
-    let inner = |index: usize| {
-        let value = array.get(index).ok_or(malformed(index))?;
-        read(value, depth.saturating_add(1)).map_err(|error| error.item(index))
-    };
-    let number = |index: usize| array.get(index).and_then(hexadecimal).ok_or(malformed(index));
-    // The type is the last item.
-    let typed = |index: usize| match array.get(index) {
-        None => Ok(ValueType::Generic),
-        Some(value) => TYPES.iter().find(|(_, word)| value == word).map(|(of, _)| *of).ok_or(malformed(index)),
-    };
-    let (node, length) = match name {
-        "constant" => {
-            let (bits, of) = (number(1)?, typed(2)?);
-            let value = Value::new(of, bits, 8);
-            if value.bits != bits {
-                return Err(JsonError::new(Fault::Range).item(1));
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Expr, A::Error> {
+        let inner = |items: &mut A| item(items).map(|Computation(expr)| expr);
+        // The type is the last item.
+        let typed = |items: &mut A| {
+            let Some(word) = items.next_element::<String>()? else { return Ok(ValueType::Generic) };
+            let known = TYPES.iter().find(|(_, known)| *known == word).map(|(of, _)| *of);
+            known.ok_or_else(|| A::Error::custom(format_args!("`{word}` is no type")))
+        };
+        let name: String = item(&mut items)?;
+        let node = match name.as_str() {
+            "constant" => {
+                let (Hexadecimal(bits), of) = (item(&mut items)?, typed(&mut items)?);
+                let value = Some(Value::new(of, bits, 8)).filter(|value| value.bits == bits);
+                let too_large = || A::Error::custom(format_args!("its type does not hold the constant {bits:#x}"));
+                Node::Constant(value.ok_or_else(too_large)?)
             }
-            (Node::Constant(value), 3)
-        }
-        "address" => (Node::Address(Vaddr(number(1)?)), 2),
-        "thread_local" => (Node::ThreadLocal(inner(1)?), 2),
-        "register" => {
-            let register = array.get(1).and_then(Json::as_u64).ok_or(malformed(1))?;
-            let register = u16::try_from(register).map_err(|_| JsonError::new(Fault::Range).item(1))?;
-            (Node::Register(Register(register), typed(2)?), 3)
-        }
-        "memory" => {
-            let (address, to) = (inner(1)?, typed(3)?);
-            let size = array.get(2).and_then(Json::as_u64).ok_or(malformed(2))?;
-            let size = u8::try_from(size).ok().filter(|size| (1..=to.size(8)).contains(size));
-            let size = size.ok_or(JsonError::new(Fault::Range).item(2))?;
-            (Node::Memory { address, size, to }, 4)
-        }
-        "convert" => (Node::Convert(typed(2)?, inner(1)?), 3),
-        "reinterpret" => (Node::Reinterpret(typed(2)?, inner(1)?), 3),
-        name => match (name.parse(), name.parse()) {
-            (Ok(operation), _) => (Node::Unary(operation, inner(1)?), 2),
-            (_, Ok(operation)) => (Node::Binary(operation, inner(1)?, inner(2)?), 3),
-            _ => return Err(malformed(0)),
-        },
-    };
-    if array.len() > length {
-        return Err(malformed(length));
+            "address" => Node::Address(item(&mut items)?),
+            "thread_local" => Node::ThreadLocal(inner(&mut items)?),
+            "register" => Node::Register(Register(item(&mut items)?), typed(&mut items)?),
+            "memory" => {
+                let (address, size, to) = (inner(&mut items)?, item(&mut items)?, typed(&mut items)?);
+                if !(1..=to.size(8)).contains(&size) {
+                    return Err(A::Error::custom(format_args!("its type does not hold {size} bytes of memory")));
+                }
+                Node::Memory { address, size, to }
+            }
+            "convert" | "reinterpret" => {
+                let (a, to) = (inner(&mut items)?, typed(&mut items)?);
+                if name == "convert" { Node::Convert(to, a) } else { Node::Reinterpret(to, a) }
+            }
+            name => match (name.parse(), name.parse()) {
+                (Ok(operation), _) => Node::Unary(operation, inner(&mut items)?),
+                (_, Ok(operation)) => Node::Binary(operation, inner(&mut items)?, inner(&mut items)?),
+                _ => return Err(A::Error::custom(format_args!("`{name}` is no operation"))),
+            },
+        };
+        let expr = Expr::new(node).filter(|expr| expr.node_count() <= MAX_NODES && expr.depth() <= MAX_DEPTH);
+        let too_large = || {
+            A::Error::custom(format_args!("it has more than {MAX_NODES} operations, or {MAX_DEPTH} inside each other"))
+        };
+        expr.ok_or_else(too_large)
     }
-    Expr::new(node).filter(|expr| expr.node_count() <= MAX_NODES).ok_or(JsonError::new(Fault::TooLarge))
+}
+
+/// The next item of an array.
+pub(super) fn item<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(items: &mut A) -> Result<T, A::Error> {
+    items.next_element()?.ok_or_else(|| A::Error::custom("the array is too short"))
 }

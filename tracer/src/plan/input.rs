@@ -1,17 +1,16 @@
 //! What is read at a site.
 
+use std::fmt;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use simple_markers_resolver::location::Expr;
 
+use super::expression::{Computation, item};
 use crate::record::FieldKind;
 
 /// The most words that the inputs of a program take. The rest of the stack is for computations.
 pub const MAX_WORDS: usize = 24;
-
-/// The most steps of one computation.
-pub(crate) const MAX_NODES: u32 = 512;
-
-/// How deep a computation is nested at most. Readers of JSON, which plan files are, follow 128 levels.
-pub(crate) const MAX_DEPTH: u16 = 96;
 
 /// What to read for a field of the record.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +94,56 @@ impl FieldPlace {
             Self::Number(_) => FieldKind::Number,
             Self::Inline(size) => FieldKind::Inline(size),
             Self::Located(base) => FieldKind::Located(base),
+        }
+    }
+}
+
+impl Serialize for Input {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(value) => ("number", Computation(value)).serialize(serializer),
+            Self::Text { address, limit: None, most } => ("text", Computation(address), most).serialize(serializer),
+            Self::Text { address, limit: Some(limit), most } => {
+                ("text", Computation(address), most, Computation(limit)).serialize(serializer)
+            }
+            Self::Bytes { address, length, most } => {
+                ("bytes", Computation(address), Computation(length), most).serialize(serializer)
+            }
+            // A plan file has neither events of the kernel nor what programs record.
+            Self::Field { .. } | Self::Recorded { .. } => serializer.serialize_unit(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Input {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(InputVisitor)
+    }
+}
+
+struct InputVisitor;
+
+impl<'de> Visitor<'de> for InputVisitor {
+    type Value = Input;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array with the kind of an input and what is read")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Input, A::Error> {
+        let expr = |items: &mut A| item(items).map(|Computation(expr)| expr);
+        match item::<A, String>(&mut items)?.as_str() {
+            "number" => Ok(Input::Number(expr(&mut items)?)),
+            "text" => {
+                let (address, most) = (expr(&mut items)?, item(&mut items)?);
+                let limit = items.next_element()?.map(|Computation(limit)| limit);
+                Ok(Input::Text { address, limit, most })
+            }
+            "bytes" => {
+                let (address, length) = (expr(&mut items)?, expr(&mut items)?);
+                Ok(Input::Bytes { address, length, most: item(&mut items)? })
+            }
+            word => Err(A::Error::unknown_variant(word, &["number", "text", "bytes"])),
         }
     }
 }

@@ -8,10 +8,10 @@ mod argument;
 mod condition;
 mod event;
 mod expression;
+mod field_type;
 mod file;
 mod input;
 mod left_out;
-mod shared;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -22,9 +22,10 @@ pub use argument::{
 };
 pub use condition::{Condition, LONGEST_TEXT, Number, Operator, Place, Readable};
 pub use event::{COMMON, EventField, KernelEvent};
+pub(crate) use expression::{MAX_DEPTH, MAX_NODES};
+pub use field_type::FieldType;
+pub(crate) use field_type::{Kind, Length};
 pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
-pub(crate) use input::{MAX_DEPTH, MAX_NODES};
 pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};
-pub use shared::FieldType;
 pub use sites::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecorderProbe, TextLimit};

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::json::{maybe_object, objects};
 use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::types::Names;
 
@@ -16,26 +18,31 @@ use super::input::Input;
 use super::left_out::LeftOut;
 use crate::arch::Platform;
 
-/// What to watch.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What to watch. [`Plan::from_json`] checks what it reads, as deserialising alone does not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The programs and shared objects.
+    #[serde(deserialize_with = "objects")]
     pub images: Vec<PlannedImage>,
     /// The markers that have a site here.
+    #[serde(deserialize_with = "objects")]
     pub markers: Vec<PlannedMarker>,
     /// The sites. Their position is their number. Sites whose probes have one address are in the order
     /// in which the program passes them.
+    #[serde(deserialize_with = "objects")]
     pub sites: Vec<PlannedSite>,
     /// The sites that are not watched.
+    #[serde(deserialize_with = "objects")]
     pub left_out: Vec<LeftOut>,
 }
 
 /// A program or a shared object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedImage {
     /// The absolute path.
     pub path: String,
     /// Which file it is, if another file may have its path.
+    #[serde(skip)]
     pub file: ImageFile,
     /// The name of the file without folder and extension.
     pub module: Arc<str>,
@@ -44,8 +51,10 @@ pub struct PlannedImage {
     /// The distance from the place where thread-local addresses start to the thread pointer: the size
     /// of an executable's storage, rounded up to its alignment; 0 for a shared object, whose
     /// computations start at the thread pointer. `None` if there are no thread-local addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_local_size: Option<u64>,
     /// What its machine code is for; `None` if it has none, as the kernel's events and recordings.
+    #[serde(rename = "machine", default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<Platform>,
 }
 
@@ -67,7 +76,7 @@ impl PlannedImage {
 }
 
 /// A marker that is watched, or an event of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedMarker {
     /// The image that has it.
     pub image: usize,
@@ -82,13 +91,15 @@ pub struct PlannedMarker {
     /// How many sites it has in the image, with those that are not watched.
     pub sites: usize,
     /// What it is if it is no marker of a program.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub event: Option<Arc<KernelEvent>>,
 }
 
 /// A site that is watched.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSite {
-    /// The image.
+    /// The image, which is that of the marker.
+    #[serde(skip)]
     pub image: usize,
     /// The marker.
     pub marker: usize,
@@ -100,19 +111,25 @@ pub struct PlannedSite {
     /// The link-time address of the probe, which may be near the site. No other site is between both.
     pub probe: Vaddr,
     /// The probe's offset in the file.
+    #[serde(rename = "file_offset")]
     pub offset: FileOffset,
     /// The offset in the file of the switch that the kernel arms while the site is watched; `None` if
     /// the marker is not a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<FileOffset>,
     /// What the program at the site reads.
     pub inputs: Vec<Input>,
     /// The arguments, in the order of the format.
+    #[serde(deserialize_with = "objects")]
     pub arguments: Vec<PlannedArgument>,
     /// The hits that are wanted; `None` for all.
+    #[serde(skip)]
     pub filter: Option<Condition>,
     /// What is counted, if hits are counted.
+    #[serde(skip)]
     pub aggregate: Aggregate,
     /// How the program records the site itself; `None` if a program of the kernel reads it.
+    #[serde(skip)]
     pub recorded: Option<RecorderProbe>,
 }
 

@@ -5,7 +5,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::english;
 use simple_markers_resolver::export::fetch::NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
-use simple_markers_resolver::json::{Fault, JsonError};
+use simple_markers_resolver::json::JsonError;
 use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
 use simple_markers_resolver::resolve::Exactness;
 
@@ -158,6 +158,21 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn an_earlier_file_is_written_as_it_was_but_for_the_machine() {
+    let text = include_bytes!("../../../fuzz/seeds/plan/kinds.json");
+    let mut expected: Json = serde_json::from_slice(text).expect("JSON");
+    expected["tool"] = env!("CARGO_PKG_VERSION").into();
+    // It is of the time when all images were for x86-64.
+    assert_eq!(expected["images"][0].as_object_mut().expect("a").insert("machine".into(), "x86_64".into()), None);
+    // A text has no size, and null says so.
+    assert_eq!(
+        expected["sites"][0]["arguments"][7].as_object_mut().expect("u").insert("size".into(), Json::Null),
+        None
+    );
+    assert_eq!(Plan::from_json(text).expect("a plan").to_json().to_string(), expected.to_string());
+}
+
+#[test]
 fn reasons_are_kept_as_words() {
     let mut plan = plan();
     let omission = ArgumentOmission::OptimizedOut;
@@ -194,54 +209,208 @@ fn what_cannot_be_is_refused_with_its_place() {
     };
     let last = plan().sites.len() - 1;
     let at_last = |pointer: &str| format!("/sites/{last}/{pointer}");
-    let expected = |path: &str, what: &str| format!("`{}` {what}", path.replace('N', &last.to_string()));
-    let malformed = "is missing or malformed";
-    let dangling = "refers to something that is not there";
-    let range = "is out of range";
     for (pointer, value, path, what) in [
-        ("/images".to_owned(), Json::Null, "images", malformed),
-        ("/images/1".to_owned(), 7.into(), "images[1]", malformed),
-        ("/images/1/path".to_owned(), Json::Null, "images[1].path", malformed),
-        ("/images/0/build_id".to_owned(), Json::Null, "images[0].build_id", malformed),
-        ("/images/0/build_id".to_owned(), "C0DE".into(), "images[0].build_id", malformed),
-        ("/images/1/build_id".to_owned(), "c0de".into(), "images[1].build_id", "is there twice"),
-        ("/images/0/thread_local_size".to_owned(), (-1).into(), "images[0].thread_local_size", malformed),
-        ("/images/0/machine".to_owned(), "vax".into(), "images[0].machine", malformed),
-        ("/markers/2/image".to_owned(), 2.into(), "markers[2].image", dangling),
-        ("/markers/0/line".to_owned(), (1u64 << 32).into(), "markers[0].line", range),
-        (at_last("marker"), 3.into(), "sites[N].marker", dangling),
-        (at_last("address"), "0x+1".into(), "sites[N].address", malformed),
-        (at_last("address"), "0x10000000000000000".into(), "sites[N].address", malformed),
-        (at_last("inputs/0"), json!(["number"]), "sites[N].inputs[0]", malformed),
-        (at_last("inputs/1/2"), 0.into(), "sites[N].inputs[1][2]", range),
-        (at_last("inputs/2/3"), (MAX_TEXT + 1).into(), "sites[N].inputs[2][3]", range),
-        (at_last("inputs"), vec![json!(["number", ["register", 0]]); 25].into(), "sites[N].inputs", range),
-        (at_last("inputs/0/1"), json!(["plus", ["register", 0]]), "sites[N].inputs[0][1][2]", malformed),
-        (at_last("inputs/0/1"), json!(["register", 1 << 16]), "sites[N].inputs[0][1][1]", range),
-        (at_last("inputs/0/1"), json!(["register", 0, "u3"]), "sites[N].inputs[0][1][2]", malformed),
-        (at_last("inputs/0/1"), json!(["register", 0, "u4", 0]), "sites[N].inputs[0][1][3]", malformed),
-        (at_last("inputs/0/1"), json!(["constant", "0x100", "u1"]), "sites[N].inputs[0][1][1]", range),
-        (at_last("inputs/0/1"), json!(["memory", ["register", 0], 0]), "sites[N].inputs[0][1][2]", range),
-        (at_last("inputs/0/1"), json!(["memory", ["register", 0], 4, "u2"]), "sites[N].inputs[0][1][2]", range),
-        (at_last("inputs/0/1"), json!(["entry_value", 5]), "sites[N].inputs[0][1][0]", malformed),
-        (at_last("arguments/0/kind"), "int".into(), "sites[N].arguments[0].kind", malformed),
-        (at_last("arguments/0/size"), 3.into(), "sites[N].arguments[0].size", range),
-        (at_last("arguments/0/input"), 3.into(), "sites[N].arguments[0].input", dangling),
-        (at_last("arguments/0/input"), 1.into(), "sites[N].arguments[0].input", malformed),
-        (at_last("arguments/5/input"), 0.into(), "sites[N].arguments[5].input", malformed),
-        (at_last("arguments/4/either/1"), Json::Null, "sites[N].arguments[4].either[1]", malformed),
-        (at_last("arguments/4/either"), json!([]), "sites[N].arguments[4].either", malformed),
-        (at_last("arguments/7/unread"), "maybe".into(), "sites[N].arguments[7].unread", malformed),
-        ("/left_out/0/image".to_owned(), 9.into(), "left_out[0].image", dangling),
-        ("/left_out/1/kind".to_owned(), "odd".into(), "left_out[1].kind", malformed),
+        ("/images".to_owned(), Json::Null, "images", "invalid type: null, expected a sequence"),
+        ("/images/1".to_owned(), 7.into(), "images[1]", "invalid type: integer `7`, expected an object"),
+        ("/images/1".to_owned(), json!(["a", "b", "c", 0]), "images[1]", "invalid type: sequence, expected an object"),
+        ("/images/1/path".to_owned(), Json::Null, "images[1].path", "invalid type: null, expected a string"),
+        ("/images/0/build_id".to_owned(), Json::Null, "images[0].build_id", "it is missing"),
+        (
+            "/images/0/build_id".to_owned(),
+            "C0DE".into(),
+            "images[0].build_id",
+            "it is no hexadecimal text in lower case",
+        ),
+        ("/images/1/build_id".to_owned(), "c0de".into(), "images[1].build_id", "another image has it too"),
+        (
+            "/images/0/thread_local_size".to_owned(),
+            (-1).into(),
+            "images[0].thread_local_size",
+            "invalid value: integer `-1`, expected u64",
+        ),
+        (
+            "/images/0/machine".to_owned(),
+            "vax".into(),
+            "images[0].machine",
+            "invalid value: string \"vax\", expected a processor that uname -m names",
+        ),
+        (
+            "/markers/2/image".to_owned(),
+            2.into(),
+            "markers[2].image",
+            "there is no image 2; there are 2, counted from 0",
+        ),
+        (
+            "/markers/0/line".to_owned(),
+            (1u64 << 32).into(),
+            "markers[0].line",
+            "invalid value: integer `4294967296`, expected u32",
+        ),
+        ("/markers/0".to_owned(), json!({}), "markers[0]", "missing field `image`"),
+        (at_last("marker"), 3.into(), "sites[N].marker", "there is no marker 3; there are 3, counted from 0"),
+        (
+            at_last("address"),
+            "0x+1".into(),
+            "sites[N].address",
+            "invalid value: string \"0x+1\", expected a hexadecimal number of 64 bits such as 0x1f",
+        ),
+        (
+            at_last("address"),
+            "0x10000000000000000".into(),
+            "sites[N].address",
+            "invalid value: string \"0x10000000000000000\", expected a hexadecimal number of 64 bits such as 0x1f",
+        ),
+        (at_last("inputs/0"), json!(["number"]), "sites[N].inputs[0]", "the array is too short"),
+        (
+            at_last("inputs/0"),
+            json!(["numbers"]),
+            "sites[N].inputs[0]",
+            "unknown variant `numbers`, expected one of `number`, `text`, `bytes`",
+        ),
+        (at_last("inputs/1/2"), 0.into(), "sites[N].inputs[1]", "it reads 0 bytes at most; 1 to 1024 are possible"),
+        (
+            at_last("inputs/2/3"),
+            (MAX_TEXT + 1).into(),
+            "sites[N].inputs[2]",
+            "it reads 1025 bytes at most; 1 to 1024 are possible",
+        ),
+        (
+            at_last("inputs"),
+            vec![json!(["number", ["register", 0]]); 25].into(),
+            "sites[N].inputs",
+            "they take 25 words; 24 are possible",
+        ),
+        (at_last("inputs/0/1"), json!(["plus", ["register", 0]]), "sites[N].inputs[0][1]", "the array is too short"),
+        (
+            at_last("inputs/0/1"),
+            json!(["register", 1 << 16]),
+            "sites[N].inputs[0][1][1]",
+            "invalid value: integer `65536`, expected u16",
+        ),
+        (at_last("inputs/0/1"), json!(["register", 0, "u3"]), "sites[N].inputs[0][1]", "`u3` is no type"),
+        (
+            at_last("inputs/0/1"),
+            json!(["register", 0, "u4", 0]),
+            "sites[N].inputs[0][1]",
+            "invalid length 4, expected fewer elements in array",
+        ),
+        (
+            at_last("inputs/0/1"),
+            json!(["constant", "0x100", "u1"]),
+            "sites[N].inputs[0][1]",
+            "its type does not hold the constant 0x100",
+        ),
+        (
+            at_last("inputs/0/1"),
+            json!(["memory", ["register", 0], 0]),
+            "sites[N].inputs[0][1]",
+            "its type does not hold 0 bytes of memory",
+        ),
+        (
+            at_last("inputs/0/1"),
+            json!(["memory", ["register", 0], 4, "u2"]),
+            "sites[N].inputs[0][1]",
+            "its type does not hold 4 bytes of memory",
+        ),
+        (at_last("inputs/0/1"), json!(["entry_value", 5]), "sites[N].inputs[0][1]", "`entry_value` is no operation"),
+        (
+            at_last("arguments/0/kind"),
+            "int".into(),
+            "sites[N].arguments[0].kind",
+            "it is none of signed, unsigned, float, pointer, unicode and text",
+        ),
+        (at_last("arguments/0/kind"), Json::Null, "sites[N].arguments[0]", "missing field `kind`"),
+        (at_last("arguments/0/size"), 3.into(), "sites[N].arguments[0]", "`size` is none of 1, 2, 4 and 8"),
+        (
+            at_last("arguments/0/size"),
+            300.into(),
+            "sites[N].arguments[0].size",
+            "invalid value: integer `300`, expected u8",
+        ),
+        (at_last("arguments/0/text"), Json::Null, "sites[N].arguments[0]", "missing field `text`"),
+        (at_last("arguments/0/input"), Json::Null, "sites[N].arguments[0]", "missing field `input`"),
+        (
+            at_last("arguments/0/input"),
+            3.into(),
+            "sites[N].arguments[0].input",
+            "there is no input 3; there are 3, counted from 0",
+        ),
+        (
+            at_last("arguments/0/input"),
+            1.into(),
+            "sites[N].arguments[0].input",
+            "the input 1 is of another kind than the value",
+        ),
+        (
+            at_last("arguments/5/input"),
+            0.into(),
+            "sites[N].arguments[5].input",
+            "the input 0 is of another kind than the value",
+        ),
+        (
+            at_last("arguments/4/either/1"),
+            Json::Null,
+            "sites[N].arguments[4].either[1]",
+            "invalid type: null, expected an object",
+        ),
+        (at_last("arguments/4/either/1"), json!({}), "sites[N].arguments[4]", "`either[1]`: missing field `kind`"),
+        (
+            at_last("arguments/4/either/0/input"),
+            9.into(),
+            "sites[N].arguments[4].either[0].input",
+            "there is no input 9; there are 3, counted from 0",
+        ),
+        (
+            at_last("arguments/4/either"),
+            json!([]),
+            "sites[N].arguments[4].either",
+            "invalid length 0, expected an array of length 2",
+        ),
+        (
+            at_last("arguments/7/unread"),
+            "maybe".into(),
+            "sites[N].arguments[7].unread",
+            "unknown variant `maybe`, expected one of `lost`, `doubtful`, `unreadable`",
+        ),
+        (
+            "/left_out/0/image".to_owned(),
+            9.into(),
+            "left_out[0].image",
+            "there is no image 9; there are 2, counted from 0",
+        ),
+        (
+            "/left_out/1/kind".to_owned(),
+            "odd".into(),
+            "left_out[1].kind",
+            "it is neither `no site`, nor a word for exactness, nor `other`",
+        ),
     ] {
-        assert_eq!(refused(&pointer, value), expected(path, what), "{pointer}");
+        let expected = format!("`{}`: {what}", path.replace('N', &last.to_string()));
+        assert_eq!(refused(&pointer, value), expected, "{pointer}");
     }
     let later = "version 4 of the format of plans; this smark reads the versions up to 3";
     assert_eq!(refused("/plan", 4.into()), later);
     assert_eq!(refused("/plan", "1".into()), "not a plan");
     assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
     assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));
+    assert!(matches!(Plan::from_json(&[b'['; 100_000]), Err(FileError::Json(_))));
+    let missing = FileError::Value(JsonError::new("", "missing field `images`"));
+    assert_eq!(Plan::from_json(b"{\"plan\": 1}"), Err(missing));
+    let with = |pointer: &str, member: &str, value: Json| {
+        let mut json = json.clone();
+        json.pointer_mut(pointer).expect(pointer)[member] = value;
+        read(&json).expect_err(member).to_string()
+    };
+    // Arrays are fields of the kernel's events.
+    let array = with(&at_last("arguments/0"), "array", 3.into());
+    assert_eq!(array, format!("`sites[{last}].arguments[0].input`: the input 0 is of another kind than the value"));
+    let event = json!({ "group": "a", "name": "b", "id": 1, "fields": [], "print": "" });
+    let event = with("/markers/0", "event", event);
+    assert_eq!(event, "`markers[0].event`: a plan file has no events of the kernel");
+    // Members that are not known are passed over, and what is there twice counts as said last.
+    let text = json.to_string();
+    let more = text.replacen("\"line\":", "\"line\":7,\"new\":[1],\"line\":", 1);
+    assert_eq!((more != text, Plan::from_json(more.as_bytes())), (true, Ok(plan())));
 }
 
 #[test]
@@ -279,12 +448,24 @@ fn a_plan_with_doubtful_values_is_of_another_version() {
     let json = plan.to_json();
     assert_eq!(json["plan"], 3);
     assert_eq!(read(&json), Ok(plan.clone()));
-    for (pointer, value) in [("doubtful", 1.into()), ("before", 1.into()), ("why", 1.into())] {
+    for (pointer, expected) in [("doubtful", "a boolean"), ("before", "an object"), ("why", "a string")] {
         let mut odd = json.clone();
-        odd["sites"][0]["arguments"][1][pointer] = value;
+        odd["sites"][0]["arguments"][1][pointer] = 1.into();
         let error = read(&odd).expect_err(pointer).to_string();
-        assert_eq!(error, format!("`sites[0].arguments[1].{pointer}` is missing or malformed"));
+        let what = format!("invalid type: integer `1`, expected {expected}");
+        assert_eq!(error, format!("`sites[0].arguments[1].{pointer}`: {what}"));
     }
+    let mut odd = json.clone();
+    odd["sites"][0]["arguments"][1]["doubtful"] = false.into();
+    let error = read(&odd).expect_err("it is not doubtful").to_string();
+    assert_eq!(error, "`sites[0].arguments[1]`: `doubtful` is false");
+    odd["sites"][0]["arguments"][1] = json!({
+        "text": "b", "kind": "signed", "size": 4, "input": 0, "doubtful": true,
+        "before": { "kind": "signed", "size": 4, "input": 7 },
+    });
+    let error = read(&odd).expect_err("it is not there").to_string();
+    let what = "there is no input 7; there are 1, counted from 0";
+    assert_eq!(error, format!("`sites[0].arguments[1].before.input`: {what}"));
     let mut treated = |doubtful| {
         plan.treat(0, doubtful);
         plan.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect::<Vec<_>>()
@@ -309,16 +490,16 @@ fn expressions_have_limits() {
     let nested = |depth: u16| (1..depth).fold(json!(["register", 0]), |of, _| json!(["not", of]));
     let deep = with(nested(MAX_DEPTH)).expect("it is not too deep");
     assert!(matches!(&deep.sites[0].inputs[0], Input::Number(of) if of.depth() == MAX_DEPTH));
-    let what = |result: Result<Plan, FileError>| match result {
-        Err(FileError::Value(JsonError { what, .. })) => what,
-        other => panic!("{other:?}"),
+    let error = |path: &str| {
+        let what = "it has more than 512 operations, or 96 inside each other";
+        Err(FileError::Value(JsonError::new(path, what)))
     };
-    assert_eq!(what(with(nested(MAX_DEPTH + 1))), Fault::TooDeep);
+    assert_eq!(with(nested(MAX_DEPTH + 1)), error("sites[0].inputs[0][1]"));
     assert!(matches!(with(nested(1000)), Err(FileError::Json(_))));
     // A tree with 2^levels - 1 nodes.
     let wide = |levels| (1..levels).fold(json!(["register", 0]), |of, _| json!(["plus", of, of]));
     assert!(with(wide(MAX_NODES.ilog2())).is_ok());
-    assert_eq!(what(with(wide(MAX_NODES.ilog2() + 1))), Fault::TooLarge);
+    assert_eq!(with(wide(MAX_NODES.ilog2() + 1)), error("sites[0].inputs[0][1]"));
 }
 
 #[test]

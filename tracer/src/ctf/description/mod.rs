@@ -15,15 +15,17 @@ mod plan;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize};
 use simple_markers_events::Choices;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::json::{Hexadecimal, JsonError, objects};
 use simple_markers_resolver::types::Names;
-use strum::{EnumString, IntoStaticStr};
+use strum::IntoStaticStr;
 
 use super::identifier::identifier;
 use crate::event::KnownNames;
-use crate::plan::{KernelEvent, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
+use crate::plan::{KernelEvent, Kind, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
 pub use crate::plan::FieldType;
 
@@ -34,28 +36,38 @@ pub const VERSION: u64 = 3;
 /// The most classes: the number of an event has 16 bits.
 pub const MAX_CLASSES: usize = 1 << 15;
 
-/// What the events of a recording mean.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What the events of a recording mean. [`Description::from_json`] checks what it reads, as
+/// deserialising alone does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The identity of the trace. Every packet repeats it.
+    #[serde(skip)]
     pub uuid: [u8; 16],
     /// The version of `smark` that writes the recording.
     pub tool: String,
     /// The time in ns since the start of 1970 at which the clock of the events was 0.
+    #[serde(rename = "clock_offset_ns")]
     pub clock_offset: u64,
     /// When the recording started, by the clock of the events, in ns.
+    #[serde(rename = "start_ns")]
     pub start: u64,
     /// The programs and shared objects.
+    #[serde(deserialize_with = "objects")]
     pub images: Vec<PlannedImage>,
     /// The markers.
+    #[serde(deserialize_with = "objects")]
     pub markers: Vec<PlannedMarker>,
     /// The sites, by their number in the plan.
+    #[serde(deserialize_with = "objects")]
     pub sites: Vec<DescribedSite>,
     /// The classes. Their position is their number.
+    #[serde(deserialize_with = "objects")]
     pub classes: Vec<Class>,
     /// The sites that were not watched.
+    #[serde(deserialize_with = "objects")]
     pub left_out: Vec<DescribedOmission>,
     /// The names of the kernel that the texts of its events used.
+    #[serde(skip)]
     pub kernel: KnownNames,
 }
 
@@ -71,11 +83,11 @@ pub enum DescriptionError {
     Version(u64),
     /// A member is missing, or its value cannot be.
     #[error(transparent)]
-    Member(#[from] simple_markers_resolver::json::JsonError),
+    Member(#[from] JsonError),
 }
 
 /// A site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedSite {
     /// The image.
     pub image: usize,
@@ -85,37 +97,43 @@ pub struct DescribedSite {
     /// several does.
     pub function: Option<Arc<str>>,
     /// How many copies it stands for. If there are several, an event does not say of which it is.
+    #[serde(default = "one", deserialize_with = "copies")]
     pub copies: u32,
     /// The link-time address of it, or of the first copy.
     pub address: Vaddr,
     /// The link-time address of the probe.
     pub probe: Vaddr,
     /// The probe's offset in the file.
+    #[serde(rename = "file_offset")]
     pub offset: FileOffset,
     /// The class of its events; `None` if there are too many classes.
     pub class: Option<usize>,
     /// The arguments, in the order of the format.
+    #[serde(deserialize_with = "objects")]
     pub arguments: Vec<DescribedArgument>,
 }
 
 /// An argument at a site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedArgument {
     /// The argument as written.
     pub text: Arc<str>,
     /// What stands in its place, as it is never read there; `None` if it is.
     pub unread: Option<Placeholder>,
     /// Whether its values may be others than in the source; `None` if not.
+    #[serde(rename = "doubtful", skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
     /// Why it is never read, or doubtful, if there is more to say.
     pub why: Option<String>,
     /// Names for its values: the words of the marker's format.
+    #[serde(skip)]
     pub names: Option<Arc<Names>>,
 }
 
 /// Which values of an argument may be others than in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize, Deserialize)]
 #[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 pub enum Doubt {
     /// All of them. The name of the field ends with `__maybe`.
     Always,
@@ -132,7 +150,7 @@ impl Doubt {
 }
 
 /// A site that was not watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedOmission {
     /// The image.
     pub image: usize,
@@ -145,18 +163,20 @@ pub struct DescribedOmission {
 }
 
 /// The events of the sites of one marker whose arguments have the same types.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     /// The marker.
     pub marker: usize,
     /// Whether an event has the address of its site, because several sites have this class.
     pub has_site: bool,
     /// The fields, in the order of the arguments.
+    #[serde(deserialize_with = "objects")]
     pub fields: Vec<ClassField>,
 }
 
 /// A field of a class.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "FieldMembers", into = "FieldMembers")]
 pub struct ClassField {
     /// The argument.
     pub argument: usize,
@@ -168,10 +188,51 @@ pub struct ClassField {
     pub labels: Vec<(u64, Arc<str>)>,
 }
 
+/// A field as the description has it.
+#[derive(Serialize, Deserialize)]
+struct FieldMembers {
+    argument: usize,
+    name: String,
+    kind: Kind,
+    size: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    array: Option<Length>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<(Hexadecimal, Arc<str>)>>,
+}
+
+impl From<ClassField> for FieldMembers {
+    fn from(ClassField { argument, name, of, labels }: ClassField) -> Self {
+        let (kind, size, array) = of.members();
+        let labels = labels.into_iter().map(|(bits, name)| (Hexadecimal(bits), name)).collect::<Vec<_>>();
+        Self { argument, name, kind, size, array, labels: Some(labels).filter(|labels| !labels.is_empty()) }
+    }
+}
+
+impl TryFrom<FieldMembers> for ClassField {
+    type Error = &'static str;
+
+    fn try_from(members: FieldMembers) -> Result<Self, Self::Error> {
+        let FieldMembers { argument, name, kind, size, array, labels } = members;
+        let labels = labels.unwrap_or_default().into_iter().map(|(Hexadecimal(bits), name)| (bits, name)).collect();
+        Ok(Self { argument, name, of: FieldType::of(kind, size, array)?, labels })
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn copies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(one))
+}
+
 impl Description {
     /// Adds what the plan has and the description has not.
     pub fn add(&mut self, plan: &Plan) {
-        self.images.extend(plan.images.iter().skip(self.images.len()).cloned());
+        // A recording has no computations.
+        let image = |image: &PlannedImage| PlannedImage { thread_local_size: None, platform: None, ..image.clone() };
+        self.images.extend(plan.images.iter().skip(self.images.len()).map(image));
         self.markers.extend(plan.markers.iter().skip(self.markers.len()).cloned());
         let first = self.sites.len();
         self.sites.extend(plan.sites.iter().skip(first).map(described));
@@ -314,8 +375,8 @@ fn all_bits(of: FieldType) -> Option<u64> {
 /// The type of the field of an argument; `None` if it is not read.
 pub(super) fn field_type(source: &Source) -> Option<FieldType> {
     match source {
-        Source::Read(reading) | Source::Either(reading, _) => Some(FieldType::of(reading)),
-        Source::Doubtful(doubtful) => Some(FieldType::of(&doubtful.here)),
+        Source::Read(reading) | Source::Either(reading, _) => Some(reading.field_type()),
+        Source::Doubtful(doubtful) => Some(doubtful.here.field_type()),
         Source::Unread(_) => None,
     }
 }

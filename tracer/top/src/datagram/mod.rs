@@ -9,8 +9,9 @@ mod reader;
 mod tests;
 pub(crate) mod writer;
 
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value as Json, json};
-use simple_markers_resolver::json;
+use simple_markers_resolver::json::JsonError;
 
 use super::table::{Process, Thread, Usage};
 
@@ -77,18 +78,30 @@ pub(crate) struct Part {
 }
 
 /// An interval, as every datagram about it has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Interval {
     /// How many intervals the run had before.
     pub(crate) number: u64,
     /// How many parts there are, at least one.
     pub(crate) parts: usize,
     /// When it ended, in ns, by the sender's clock.
+    #[serde(rename = "time_ns")]
     pub(crate) time: u64,
     /// How long it was, in ns.
+    #[serde(rename = "interval_ns")]
     pub(crate) length: u64,
     /// How often a thread that was not counted left a CPU.
+    #[serde(default, deserialize_with = "or_zero", skip_serializing_if = "is_zero")]
     pub(crate) uncounted: u64,
+}
+
+fn or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+// serde calls it with a reference.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A line.
@@ -103,15 +116,18 @@ pub(crate) enum Line {
 }
 
 /// The processes and threads that have no lines of their own, because there are too many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
     /// How many processes there are.
+    #[serde(rename = "others")]
     pub processes: u64,
     /// How many threads of the other processes there are.
     pub threads: u64,
     /// What the processes did together.
+    #[serde(flatten)]
     pub usage: Usage,
     /// The hits of the chosen markers in these processes; `None` if no marker is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hits: Option<u64>,
 }
 
@@ -124,7 +140,7 @@ pub enum Refusal {
     /// It has another version.
     Version,
     /// A line is wrong. The first one is 0.
-    Line(usize, json::JsonError),
+    Line(usize, JsonError),
     /// It does not agree with earlier datagrams of its sender.
     Contradiction,
     /// There are too many senders already.
@@ -144,12 +160,7 @@ impl Others {
     /// The line, and the member `others` of an interval.
     #[must_use]
     pub fn json(&self) -> Json {
-        let mut line = json!({ "others": self.processes, "threads": self.threads });
-        self.usage.add_to(&mut line);
-        if let Some(hits) = self.hits {
-            line["hits"] = hits.into();
-        }
-        line
+        json!(self)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reads datagrams that anybody may have sent.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
-use simple_markers_resolver::json::{self, Fault, JsonObject};
+use simple_markers_resolver::json::{self, JsonError};
 use simple_markers_resolver::text::shown;
 
 use super::{
@@ -9,6 +11,33 @@ use super::{
     most_cpu,
 };
 use crate::table::{Process, Thread, Usage};
+
+/// What every first line has.
+#[derive(Deserialize)]
+struct HeaderMembers {
+    sender: String,
+    host: String,
+    sequence: u64,
+    end: Option<IgnoredAny>,
+}
+
+/// What the first line of a part has besides that and its interval.
+#[derive(Deserialize)]
+struct PartMember {
+    part: usize,
+}
+
+/// What another line has besides the [`Usage`].
+#[derive(Deserialize)]
+struct LineMembers {
+    pid: Option<u32>,
+    tid: Option<u32>,
+    comm: Option<String>,
+    others: Option<u64>,
+    threads: Option<u64>,
+    hits: Option<u64>,
+    ended: Option<bool>,
+}
 
 impl Datagram {
     /// Reads a datagram. Members that it does not know are passed over.
@@ -22,124 +51,116 @@ impl Datagram {
         }
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate();
         let first = lines.next().map_or(&[][..], |(_, line)| line);
-        let at = |error| Refusal::Line(0, error);
-        let header = parsed(first).map_err(at)?;
-        let header = JsonObject::of(&header).map_err(at)?;
-        if header.number::<u64>("smark_top").map_err(at)? != VERSION {
-            return Err(Refusal::Version);
-        }
-        let mut datagram = Self::of(header).map_err(at)?;
+        let mut datagram = Self::of(first)?;
         let mut rest = lines.filter(|(_, line)| !line.is_empty());
         let Content::Part(part) = &mut datagram.content else {
-            // The last datagram has no lines.
             return match rest.next() {
-                Some((index, _)) => Err(Refusal::Line(index, json::JsonError::new(Fault::Malformed))),
+                Some((index, _)) => Err(Refusal::Line(index, JsonError::new("", "the last datagram has one line"))),
                 None => Ok(datagram),
             };
         };
         for (index, bytes) in rest {
-            let line = parsed(bytes).and_then(|line| Line::of(JsonObject::of(&line)?, part.interval.length));
+            let line = parsed(bytes).and_then(|line| Line::of(&line, part.interval.length));
             let line = line.map_err(|error| Refusal::Line(index, error))?;
             if part.lines.iter().any(|other| other.key() == line.key()) {
-                return Err(Refusal::Line(index, json::JsonError::new(Fault::Twice)));
+                return Err(Refusal::Line(index, JsonError::new("", "an earlier line is about the same")));
             }
             part.lines.push(line);
         }
         Ok(datagram)
     }
 
-    fn of(header: JsonObject<'_>) -> Result<Self, json::JsonError> {
-        let sender = header.get("sender", |sender| {
-            let digits = sender.as_str()?;
-            let is_number = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            u64::from_str_radix(digits, 16).ok().filter(|_| is_number)
-        })?;
-        let (host, sequence) = (name(header, "host")?, number(header, "sequence", NUMBER)?);
-        let content = match header.some("end") {
+    fn of(line: &[u8]) -> Result<Self, Refusal> {
+        let at = |error| Refusal::Line(0, error);
+        let line = parsed(line).map_err(at)?;
+        if json::read::<VersionMember>(&line).map_err(at)?.smark_top != VERSION {
+            return Err(Refusal::Version);
+        }
+        let HeaderMembers { sender, host, sequence, end } = json::read(&line).map_err(at)?;
+        let is_number = sender.len() == 16 && sender.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let sender = u64::from_str_radix(&sender, 16).ok().filter(|_| is_number);
+        let sender = sender.ok_or_else(|| at(JsonError::new("sender", "it is not 16 hexadecimal digits")))?;
+        check(&[("sequence", sequence, NUMBER)]).map_err(at)?;
+        let content = match end {
             Some(_) => Content::End,
-            None => Content::Part(Part::of(header)?),
+            None => Content::Part(Part::of(&line).map_err(at)?),
         };
-        Ok(Self { sender, host, sequence, content })
+        Ok(Self { sender, host: name("host", &host).map_err(at)?, sequence, content })
     }
 }
 
+#[derive(Deserialize)]
+struct VersionMember {
+    smark_top: u64,
+}
+
 impl Part {
-    fn of(header: JsonObject<'_>) -> Result<Self, json::JsonError> {
-        let range = |name| json::JsonError::new(Fault::Range).at(name);
-        let parts: usize = header.number("parts")?;
-        let part = header.number("part")?;
+    fn of(line: &Json) -> Result<Self, JsonError> {
+        let (PartMember { part }, interval) = (json::read(line)?, json::read(line)?);
+        let Interval { number, parts, time, length, uncounted } = interval;
         if parts > LINES || part >= parts {
-            return Err(range("parts"));
+            return Err(JsonError::new("parts", &format!("there is no part {part} of {parts}, or they are too many")));
         }
-        let length = number(header, "interval_ns", INTERVAL)?;
         if length == 0 {
-            return Err(range("interval_ns"));
+            return Err(JsonError::new("interval_ns", "it is 0"));
         }
-        let (number, time) = (number(header, "number", NUMBER)?, number(header, "time_ns", NUMBER)?);
-        let uncounted = maybe(header, "uncounted")?.unwrap_or_default();
-        Ok(Self { interval: Interval { number, parts, time, length, uncounted }, part, lines: Vec::new() })
+        check(&[
+            ("number", number, NUMBER),
+            ("time_ns", time, NUMBER),
+            ("interval_ns", length, INTERVAL),
+            ("uncounted", uncounted, NUMBER),
+        ])?;
+        Ok(Self { interval, part, lines: Vec::new() })
     }
 }
 
 impl Line {
-    fn of(line: JsonObject<'_>, interval: u64) -> Result<Self, json::JsonError> {
-        let usage = usage(line, interval)?;
-        let hits = maybe(line, "hits")?;
-        if line.some("others").is_some() {
-            let (processes, threads) = (number(line, "others", NUMBER)?, number(line, "threads", NUMBER)?);
+    fn of(line: &Json, interval: u64) -> Result<Self, JsonError> {
+        let (usage, members): (Usage, LineMembers) = (json::read(line)?, json::read(line)?);
+        let LineMembers { pid, tid, comm, others, threads, hits, ended } = members;
+        check(&[
+            ("pid", pid.unwrap_or_default().into(), PIDS.into()),
+            ("tid", tid.unwrap_or_default().into(), PIDS.into()),
+            ("others", others.unwrap_or_default(), NUMBER),
+            ("threads", threads.unwrap_or_default(), NUMBER),
+            ("cpu_ns", usage.cpu, most_cpu(interval)),
+            ("cpu_total_ns", usage.cpu_total, NUMBER),
+            ("switches", usage.switches, NUMBER),
+            ("preempted", usage.preempted, NUMBER),
+            ("wait_max_ns", usage.longest_wait, NUMBER),
+            ("hits", hits.unwrap_or_default(), NUMBER),
+        ])?;
+        let missing = |name| JsonError::new("", &format!("missing field `{name}`"));
+        if let Some(processes) = others {
+            let threads = threads.ok_or_else(|| missing("threads"))?;
             return Ok(Self::Others(Others { processes, threads, usage, hits }));
         }
-        let (pid, name) = (pid(line, "pid")?, name(line, "comm")?);
-        let ended = line.some("ended").map(|_| line.get("ended", Json::as_bool)).transpose()?;
+        let pid = pid.ok_or_else(|| missing("pid"))?;
+        let name = name("comm", &comm.ok_or_else(|| missing("comm"))?)?;
         let has_ended = ended.unwrap_or_default();
-        if line.some("tid").is_some() {
-            let tid = self::pid(line, "tid")?;
-            return Ok(Self::Thread(pid, Thread { tid, name, usage, has_ended }));
-        }
-        Ok(Self::Process(Process { pid, name, usage, threads: Vec::new(), hits, has_ended }))
+        Ok(match tid {
+            Some(tid) => Self::Thread(pid, Thread { tid, name, usage, has_ended }),
+            None => Self::Process(Process { pid, name, usage, threads: Vec::new(), hits, has_ended }),
+        })
     }
 }
 
-fn parsed(line: &[u8]) -> Result<Json, json::JsonError> {
-    serde_json::from_slice(line).map_err(|_| json::JsonError::new(Fault::Malformed))
+fn parsed(line: &[u8]) -> Result<Json, JsonError> {
+    serde_json::from_slice(line).map_err(|error| JsonError::new("", &format!("not JSON: {error}")))
 }
 
-fn number(object: JsonObject<'_>, name: &'static str, most: u64) -> Result<u64, json::JsonError> {
-    let number = object.number(name)?;
-    if number > most {
-        return Err(json::JsonError::new(Fault::Range).at(name));
+/// Whether no number is larger than the one after it. The texts are the names of their members.
+fn check(numbers: &[(&str, u64, u64)]) -> Result<(), JsonError> {
+    match numbers.iter().find(|(_, number, most)| number > most) {
+        Some((member, number, most)) => Err(JsonError::new(member, &format!("{number} is larger than {most}"))),
+        None => Ok(()),
     }
-    Ok(number)
-}
-
-/// A number that may be missing.
-fn maybe(object: JsonObject<'_>, name: &'static str) -> Result<Option<u64>, json::JsonError> {
-    object.some(name).map(|_| number(object, name, NUMBER)).transpose()
-}
-
-fn pid(object: JsonObject<'_>, name: &'static str) -> Result<u32, json::JsonError> {
-    let pid: u32 = object.number(name)?;
-    if pid > PIDS {
-        return Err(json::JsonError::new(Fault::Range).at(name));
-    }
-    Ok(pid)
 }
 
 /// A name that is safe to print.
-fn name(object: JsonObject<'_>, member: &'static str) -> Result<String, json::JsonError> {
-    let name = object.text(member)?;
+fn name(member: &str, name: &str) -> Result<String, JsonError> {
     if name.len() > NAME {
-        return Err(json::JsonError::new(Fault::Range).at(member));
+        return Err(JsonError::new(member, &format!("it has {} bytes; {NAME} are possible", name.len())));
     }
     Ok(shown(name).into_owned())
-}
-
-fn usage(line: JsonObject<'_>, interval: u64) -> Result<Usage, json::JsonError> {
-    Ok(Usage {
-        cpu: number(line, "cpu_ns", most_cpu(interval))?,
-        cpu_total: number(line, "cpu_total_ns", NUMBER)?,
-        switches: number(line, "switches", NUMBER)?,
-        preempted: number(line, "preempted", NUMBER)?,
-        longest_wait: number(line, "wait_max_ns", NUMBER)?,
-    })
 }

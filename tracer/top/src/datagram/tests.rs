@@ -1,7 +1,7 @@
 use std::iter;
 
 use serde_json::{Value as Json, json};
-use simple_markers_resolver::json::Fault;
+use simple_markers_resolver::json::JsonError;
 
 use super::writer::Writer;
 use super::*;
@@ -121,7 +121,7 @@ fn changed(line: usize, member: &str, value: Json) -> Vec<u8> {
 fn hostile_datagrams_are_refused() {
     let refusal = |bytes: &[u8]| Datagram::read(bytes).expect_err("it is refused");
     let fault = |bytes: &[u8]| match refusal(bytes) {
-        Refusal::Line(line, error) => (line, error.path(), error.what),
+        Refusal::Line(line, JsonError { path, what }) => (line, path, what),
         other => panic!("{other:?}"),
     };
     assert_eq!(refusal(&changed(1, "padding", "x".repeat(SIZE).into())), Refusal::TooLong);
@@ -130,45 +130,55 @@ fn hostile_datagrams_are_refused() {
         assert!(matches!(refusal(nonsense), Refusal::Line(0, _)), "{nonsense:?}");
     }
     let huge = u64::MAX;
+    let too_large = "18446744073709551615 is larger than 9223372036854775807";
     for (line, member, value, what) in [
-        (0, "sender", json!("1"), Fault::Malformed),
-        (0, "sender", json!("+000000000000001"), Fault::Malformed),
-        (0, "host", json!("h".repeat(65)), Fault::Range),
-        (0, "host", json!(7), Fault::Malformed),
-        (0, "sequence", json!(huge), Fault::Range),
-        (0, "sequence", json!(-1), Fault::Malformed),
-        (0, "sequence", json!(1e300), Fault::Malformed),
-        (0, "number", json!(huge), Fault::Range),
-        (0, "parts", json!(0), Fault::Range),
-        (0, "parts", json!(LINES + 1), Fault::Range),
-        (0, "interval_ns", json!(0), Fault::Range),
-        (0, "interval_ns", json!(huge), Fault::Range),
-        (0, "time_ns", json!(null), Fault::Malformed),
-        (0, "uncounted", json!(huge), Fault::Range),
-        (1, "pid", json!(huge), Fault::Range),
-        (1, "pid", json!(PIDS + 1), Fault::Range),
-        (1, "tid", json!("x"), Fault::Malformed),
-        (1, "comm", json!("n".repeat(65)), Fault::Range),
-        (1, "comm", json!(["x"]), Fault::Malformed),
-        (1, "cpu_ns", json!(SECOND * CPUS + 1), Fault::Range),
-        (1, "cpu_total_ns", json!(huge), Fault::Range),
-        (1, "switches", json!(huge), Fault::Range),
-        (1, "preempted", json!(null), Fault::Malformed),
-        (1, "wait_max_ns", json!(huge), Fault::Range),
-        (1, "hits", json!(huge), Fault::Range),
-        (1, "hits", json!("5"), Fault::Malformed),
-        (1, "ended", json!(1), Fault::Malformed),
-        (1, "others", json!("all"), Fault::Malformed),
+        (0, "sender", json!("1"), "it is not 16 hexadecimal digits"),
+        (0, "sender", json!("+000000000000001"), "it is not 16 hexadecimal digits"),
+        (0, "host", json!("h".repeat(65)), "it has 65 bytes; 64 are possible"),
+        (0, "host", json!(7), "invalid type: integer `7`, expected a string"),
+        (0, "sequence", json!(huge), too_large),
+        (0, "sequence", json!(-1), "invalid value: integer `-1`, expected u64"),
+        (0, "sequence", json!(1e300), "invalid type: floating point `1e+300`, expected u64"),
+        (0, "number", json!(huge), too_large),
+        (0, "parts", json!(0), "there is no part 0 of 0, or they are too many"),
+        (0, "parts", json!(LINES + 1), "there is no part 0 of 4097, or they are too many"),
+        (0, "interval_ns", json!(0), "it is 0"),
+        (0, "interval_ns", json!(huge), "18446744073709551615 is larger than 86400000000000"),
+        (0, "time_ns", json!(null), "invalid type: null, expected u64"),
+        (0, "uncounted", json!(huge), too_large),
+        (1, "pid", json!(huge), "invalid value: integer `18446744073709551615`, expected u32"),
+        (1, "pid", json!(PIDS + 1), "4194305 is larger than 4194304"),
+        (1, "tid", json!("x"), "invalid type: string \"x\", expected u32"),
+        (1, "comm", json!("n".repeat(65)), "it has 65 bytes; 64 are possible"),
+        (1, "comm", json!(["x"]), "invalid type: sequence, expected a string"),
+        (1, "cpu_ns", json!(SECOND * CPUS + 1), "65536000000001 is larger than 65536000000000"),
+        (1, "cpu_total_ns", json!(huge), too_large),
+        (1, "switches", json!(huge), too_large),
+        (1, "preempted", json!(null), "invalid type: null, expected u64"),
+        (1, "wait_max_ns", json!(huge), too_large),
+        (1, "hits", json!(huge), too_large),
+        (1, "hits", json!("5"), "invalid type: string \"5\", expected u64"),
+        (1, "ended", json!(1), "invalid type: integer `1`, expected a boolean"),
+        (1, "others", json!("all"), "invalid type: string \"all\", expected u64"),
     ] {
-        let expected = (line, member.to_owned(), what);
+        let expected = (line, member.to_owned(), what.to_owned());
         assert_eq!(fault(&changed(line, member, value.clone())), expected, "{member}: {value}");
     }
-    assert_eq!(fault(&changed(0, "part", 1.into())), (0, "parts".to_owned(), Fault::Range));
+    let of_line = |line, what: &str| (line, String::new(), what.to_owned());
+    let parts = "there is no part 1 of 1, or they are too many";
+    assert_eq!(fault(&changed(0, "part", 1.into())), (0, "parts".to_owned(), parts.to_owned()));
     let twice = String::from_utf8(changed(1, "pid", 4.into())).expect("text");
     let twice = format!("{twice}\n{}", twice.lines().last().unwrap_or_default());
-    assert_eq!(fault(twice.as_bytes()), (2, String::new(), Fault::Twice));
+    assert_eq!(fault(twice.as_bytes()), of_line(2, "an earlier line is about the same"));
     let after = Writer::new(1, "box").end() + "\n{}";
-    assert_eq!(fault(after.as_bytes()), (1, String::new(), Fault::Malformed));
+    assert_eq!(fault(after.as_bytes()), of_line(1, "the last datagram has one line"));
+    for (member, missing) in [("pid", "pid"), ("comm", "comm"), ("others", "threads")] {
+        let value = if member == "others" { 1.into() } else { Json::Null };
+        assert_eq!(fault(&changed(1, member, value)), of_line(1, &format!("missing field `{missing}`")));
+    }
+    // An array is no object, and what may be missing may be null.
+    assert_eq!(fault(b"[1]"), of_line(0, "invalid type: sequence, expected an object"));
+    assert!(Datagram::read(&changed(0, "uncounted", Json::Null)).is_ok());
     // Unknown members and empty lines are passed over.
     let mut known = changed(1, "new", json!({ "deep": [1, 2] }));
     known.extend(b"\n\n");

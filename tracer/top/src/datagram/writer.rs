@@ -3,10 +3,26 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::{INTERVAL, Interval, LINES, NAME, NUMBER, Others, SIZE, VERSION, most_cpu};
 use crate::table::{Process, Table, Thread, Usage};
+
+/// The first line of a datagram.
+#[derive(Serialize)]
+struct Header<'w> {
+    smark_top: u64,
+    sender: String,
+    host: &'w str,
+    sequence: u64,
+    #[serde(flatten)]
+    interval: Option<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<bool>,
+}
 
 /// Makes the datagrams of a run.
 #[derive(Clone, Debug)]
@@ -91,21 +107,9 @@ impl Writer {
     }
 
     fn header(&self, sequence: u64, content: Option<(Interval, usize)>) -> Json {
-        let sender = format!("{:016x}", self.sender);
-        let mut header = json!({ "smark_top": VERSION, "sender": sender, "host": self.host, "sequence": sequence });
-        let Some((interval, part)) = content else {
-            header["end"] = true.into();
-            return header;
-        };
-        header["number"] = interval.number.into();
-        header["part"] = part.into();
-        header["parts"] = interval.parts.into();
-        header["time_ns"] = interval.time.into();
-        header["interval_ns"] = interval.length.into();
-        if interval.uncounted > 0 {
-            header["uncounted"] = interval.uncounted.into();
-        }
-        header
+        let (interval, part) = content.unzip();
+        let (sender, end) = (format!("{:016x}", self.sender), content.is_none().then_some(true));
+        json!(Header { smark_top: VERSION, sender, host: &self.host, sequence, interval, part, end })
     }
 }
 
@@ -137,26 +141,27 @@ fn share(table: &Table, most: usize, has_threads: bool) -> (Vec<&Process>, Vec<(
 }
 
 fn process_line(process: &Process, interval: u64) -> Json {
-    let mut line = json!({ "pid": process.pid, "comm": cut(&process.name) });
-    limited(process.usage, interval).add_to(&mut line);
+    let mut line = line(process.pid, &process.name, process.usage, process.has_ended, interval);
     if let Some(hits) = process.hits {
         line["hits"] = hits.min(NUMBER).into();
     }
-    add_end(&mut line, process.has_ended);
     line
 }
 
 fn thread_line(pid: u32, thread: &Thread, interval: u64) -> Json {
-    let mut line = json!({ "pid": pid, "tid": thread.tid, "comm": cut(&thread.name) });
-    limited(thread.usage, interval).add_to(&mut line);
-    add_end(&mut line, thread.has_ended);
+    let mut line = line(pid, &thread.name, thread.usage, thread.has_ended, interval);
+    line["tid"] = thread.tid.into();
     line
 }
 
-fn add_end(line: &mut Json, has_ended: bool) {
+fn line(pid: u32, name: &str, usage: Usage, has_ended: bool, interval: u64) -> Json {
+    let mut line = json!(limited(usage, interval));
+    line["pid"] = pid.into();
+    line["comm"] = cut(name).into();
     if has_ended {
         line["ended"] = true.into();
     }
+    line
 }
 
 /// Numbers that a receiver accepts.
