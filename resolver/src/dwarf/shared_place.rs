@@ -28,6 +28,9 @@ pub struct SharingVariable {
     pub range: Option<Range<Vaddr>>,
 }
 
+/// A location, and the addresses where it holds; `None` if these are all of the variable's scope.
+type LocationInRange = (Location, Option<Range<Vaddr>>);
+
 impl DebugInfo<'_> {
     /// Another variable that a marker at `file` and `line` can name in a scope. It has the size of
     /// `variable`, has the location of `variable` at `last`, and is described completely at `site`.
@@ -81,9 +84,9 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// The location of all of a variable, and the addresses where it holds; `None` if part of it is
-    /// optimised out, or its size is not known.
-    fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<(Location, Option<Range<Vaddr>>)>, Error> {
+    /// The location of all of a variable; `None` if part of it is optimised out, or its size is not
+    /// known.
+    fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<LocationInRange>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
         match self.locations.variable(variable, frame)? {
             VariableLocation::At { location, range, .. } if location.optimized_out(size).is_empty() => {
