@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::bpf::program::{Section, ProgramSettings};
+use simple_markers_tracer::bpf::program::{ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{Target, count::count};
 
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };
     let again = Plan::from_json(read.to_json().to_string().as_bytes());
     assert_eq!(again.as_ref(), Ok(&read));
-    let settings = ProgramSettings { of_processes: true, with_stack: true };
+    let settings = ProgramSettings { processes: ProcessFilter::Set, with_stack: true };
     for thread_pointer in [None, Some(0x1000)] {
         let mut plan = Plan::default();
         for image in 0..read.images.len() {

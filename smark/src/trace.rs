@@ -20,16 +20,16 @@ use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
-/// FILE is an executable or a shared object; every process that runs it is watched. With -p only that process is watched, with
-/// -- COMMAND only the program that is started, and their children. PATTERN is a glob for marker names. An operand is a FILE if it
-/// contains a `/` or names an existing file.
+/// FILE is an executable or a shared object; every process that runs it is watched. With -p only that process is watched, with --
+/// COMMAND only the program that is started, and their children, with --cgroup what runs in a control group. PATTERN is a glob for
+/// marker names. An operand is a FILE if it contains a `/` or names an existing file.
 ///
 /// A line has the time in seconds since the start, the CPU, the thread's name, the process and thread numbers, the marker's name and
 /// its text. A question mark follows a value that may be another one in the source (`smark explain SM038`); an argument that cannot
 /// be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
+    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... --cgroup <PATH|ID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
     mut_args(under_heading)

@@ -228,7 +228,7 @@ fn hits_are_counted_by_process() {
     let (status, said) = smark(&["--marker", "nothing:*", file]);
     assert_eq!((status, &*said), (Some(1), "smark: no marker matches `nothing:*`; closest: loop:pass\n"));
     let (status, said) = smark(&["--marker", "loop:*"]);
-    let needed = "smark: --marker needs a FILE with markers, or a process with -p PID\n";
+    let needed = "smark: --marker needs a FILE with markers, a process with -p PID, or a control group with --cgroup\n";
     assert_eq!((status, &*said), (Some(2), needed));
     let (status, said) = smark(&["--cgroup", "/there/is/no/such/group"]);
     assert_eq!(status, Some(2));

@@ -8,6 +8,7 @@ cfg_if::cfg_if! {
         mod count;
         mod doubtful;
         mod expressions;
+        mod groups;
         mod intervals;
         mod kernel_events;
         mod kernel_text;

@@ -7,6 +7,7 @@ use anyhow::bail;
 use simple_markers_top::Table;
 use simple_markers_tracer::aggregate::{Tally, process_of};
 use simple_markers_tracer::sys::Mode;
+use simple_markers_tracer::sys::groups::Group;
 
 use crate::console::Console;
 use crate::watch::{Options, RING, Watching};
@@ -31,11 +32,12 @@ impl MarkerHits {
         patterns: &[String],
         files: &[PathBuf],
         pids: &[u32],
+        group: Option<Group>,
     ) -> anyhow::Result<Self> {
-        if files.is_empty() && pids.is_empty() {
-            bail!("--marker needs a FILE with markers, or a process with -p PID");
+        if files.is_empty() && pids.is_empty() && group.is_none() {
+            bail!("--marker needs a FILE with markers, a process with -p PID, or a control group with --cgroup");
         }
-        let options = Options::of_processes(patterns, files, pids);
+        let options = Options::of_processes(patterns, files, pids, group);
         let watching = options.start(console, Mode::Count { most_values: PROCESSES, ring: RING })?;
         Ok(Self { watching, shown: HashMap::new(), full: 0 })
     }

@@ -23,7 +23,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use simple_markers_top::Table;
-use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 
@@ -37,7 +36,7 @@ use self::terminal::Terminal;
 use self::text::View;
 use crate::console::{Console, Status};
 use crate::quantity;
-use crate::watch::{Pids, end_after, explained, pids};
+use crate::watch::{GroupChoice, Pids, end_after, explained, pids};
 
 /// Show the CPU time of each process and thread, exactly
 ///
@@ -50,13 +49,12 @@ pub(crate) struct Top {
     /// Show only these processes, with their threads: numbers, separated by commas or blanks; may be given several times
     #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
     pid: Vec<Pids>,
-    /// Show only what runs in this control group (version 2) and those below it: a path, such as /system.slice
-    #[arg(long, value_name = "PATH")]
-    cgroup: Option<PathBuf>,
+    #[command(flatten)]
+    group: GroupChoice,
     /// Count the hits of markers with this name beside each process; may be given several times
     #[arg(long, value_name = "PATTERN", conflicts_with = "receive")]
     marker: Vec<String>,
-    /// The files with the markers; they are not needed with -p
+    /// The files with the markers; they are not needed with -p and --cgroup
     #[arg(value_name = "FILE", requires = "marker")]
     files: Vec<PathBuf>,
     /// Show the threads of each process
@@ -111,13 +109,13 @@ impl Top {
             return self.receive(address, console);
         }
         let mut outlets = self.remote.open(self.top, self.view().threads, console)?;
-        let group = self.cgroup.as_deref().map(Group::find).transpose()?;
-        let choice = Choice { pids: pids::all(&self.pid), group };
+        let group = self.group.find()?;
+        let choice = Choice { pids: pids::all(&self.pid), group: group.clone() };
         let counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
         // Later: a process with hits has a row, so nothing must be counted before the rows are.
         let hits = match self.marker.is_empty() {
             true => None,
-            false => Some(MarkerHits::start(console, &self.marker, &self.files, &pids::all(&self.pid))?),
+            false => Some(MarkerHits::start(console, &self.marker, &self.files, &pids::all(&self.pid), group)?),
         };
         if hits.as_ref().is_some_and(|hits| !hits.is_active()) {
             return Ok(Status::NoMatch.into());

@@ -3,6 +3,7 @@
 mod add;
 mod errors;
 pub(crate) mod events;
+mod groups;
 mod headings;
 mod matching;
 mod named_files;
@@ -18,6 +19,7 @@ mod watching;
 
 pub(crate) use self::add::add;
 pub(crate) use self::errors::{explained, without_tracefs};
+pub(crate) use self::groups::GroupChoice;
 pub(crate) use self::headings::under_heading;
 pub(crate) use self::options::{Buffer, Options, RING, STATUS, TEXT, Watch};
 pub(crate) use self::pids::Pids;

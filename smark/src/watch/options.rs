@@ -10,8 +10,10 @@ use simple_markers_resolver::export::ExportSettings;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::{Child, Engine, Mode};
 
+use super::groups::GroupChoice;
 use super::pids::{self, Pids};
 use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
@@ -34,8 +36,10 @@ pub(crate) struct Watch {
     /// blanks; may be given several times
     #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
     pid: Vec<Pids>,
+    #[command(flatten)]
+    group: GroupChoice,
     /// Watch the kernel's events whose GROUP:NAME this glob matches too, beside markers; may be given several times. With a
-    /// process, those that happen in it
+    /// process or a control group, those that happen in it
     #[arg(short, long, value_name = "GLOB")]
     event: Vec<String>,
     /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
@@ -133,6 +137,8 @@ pub(crate) struct Options {
     /// The files that the user named.
     pub(super) files: Vec<PathBuf>,
     pub(super) pids: Vec<u32>,
+    /// The control group whose processes are watched.
+    pub(super) group: Option<Group>,
     /// The program that is started, with its arguments; empty if there is none.
     pub(super) command: Vec<OsString>,
     /// Globs for events of the kernel.
@@ -165,6 +171,18 @@ impl Watch {
         if !self.command.is_empty() && !self.pid.is_empty() {
             bail!("-p PID and -- COMMAND cannot be given together");
         }
+        if let Some(name) = self.group.name() {
+            if !self.command.is_empty() || !self.pid.is_empty() {
+                bail!(
+                    "{name} cannot be given together with -p PID or -- COMMAND: it says itself which processes are watched"
+                );
+            }
+            if self.no_children {
+                bail!(
+                    "{name} cannot be given together with --no-children: what a process creates is in its control group"
+                );
+            }
+        }
         if self.plan.is_some() && self.choice.is_of_sites() {
             bail!("--include of sites cannot be used with --plan: the plan file says which sites are watched");
         }
@@ -176,6 +194,7 @@ impl Watch {
             patterns,
             files,
             pids: pids::all(&self.pid),
+            group: self.group.find()?,
             command: self.command,
             events: self.event,
             filter: self.filter,
@@ -192,12 +211,12 @@ impl Watch {
 
 impl Options {
     /// What counts the hits of markers by process.
-    pub(crate) fn of_processes(names: &[String], files: &[PathBuf], pids: &[u32]) -> Self {
+    pub(crate) fn of_processes(names: &[String], files: &[PathBuf], pids: &[u32], group: Option<Group>) -> Self {
         let (patterns, files) = operands(files);
         let mut filters = Filters::default();
         filters.add_names(names);
         let (pids, question) = (pids.to_vec(), Question::Processes);
-        Self { filters, patterns, files, pids, question, ..Self::default() }
+        Self { filters, patterns, files, pids, group, question, ..Self::default() }
     }
 
     /// The files that are named, and the program that is started.
@@ -206,12 +225,14 @@ impl Options {
         self.files.iter().cloned().chain(program).collect()
     }
 
-    /// What a recording is named after: the program, the first file, or the first process.
+    /// What a recording is named after: the program, the first file, the first process, or the control
+    /// group.
     pub(crate) fn name(&self) -> String {
         let file = || self.files.iter().find(|file| file.is_file()).map(|file| file.as_os_str());
         let path = self.command.first().map(OsString::as_os_str).or_else(file);
         let name = path.and_then(|path| Path::new(path).file_name()).map(|name| name.to_string_lossy().into_owned());
         let process = || self.pids.first().map(|pid| format!("pid-{pid}"));
-        name.or_else(process).unwrap_or_else(|| "hits".to_owned())
+        let group = || Some(self.group.as_ref()?.path.file_name()?.to_string_lossy().into_owned());
+        name.or_else(process).or_else(group).unwrap_or_else(|| "hits".to_owned())
     }
 }

@@ -7,9 +7,11 @@ use crate::console::{Console, Status};
 use crate::inputs::report_selection;
 
 impl Watching {
-    /// Whether patterns may match in files that are met later: those of the programs that are executed.
+    /// Whether patterns may match in files that are met later: those of the programs that are executed,
+    /// or that come to the control group.
     pub(super) fn may_match_later(&self) -> bool {
-        !self.watch.command.is_empty() && self.watch.with_children && self.file.is_none()
+        let has_programs = !self.watch.command.is_empty() && self.watch.with_children;
+        (has_programs || self.watch.group.is_some()) && self.file.is_none()
     }
 
     /// Reports the patterns that match nothing.
@@ -26,10 +28,11 @@ impl Watching {
     pub(super) fn note_patterns(&self, console: &Console) {
         for UnmatchedPattern { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
             let closest = crate::inputs::suggested(closest);
-            console.note(&format!(
-                "no {} matches `{pattern}` in the program and its libraries{closest}; what it executes is looked at too",
-                field.as_str()
-            ));
+            let (place, later) = match self.watch.group {
+                Some(_) => ("what the control group runs", "what it runs later is looked at too"),
+                None => ("the program and its libraries", "what it executes is looked at too"),
+            };
+            console.note(&format!("no {} matches `{pattern}` in {place}{closest}; {later}", field.as_str()));
         }
     }
 }

@@ -120,7 +120,10 @@ impl Source for Watching {
         }
         // Nobody has to wait any more who writes to their files.
         self.pinned.clear();
-        let Some(child) = &self.child else { return Ok(self.status.into()) };
+        let Some(child) = &self.child else {
+            let later = if self.may_match_later() { self.report_patterns(console)? } else { Status::Done };
+            return Ok(self.status.max(later).into());
+        };
         let wakes = Wakes::new(&[child.pid()]);
         let status = loop {
             if let Some(child) = &self.child {

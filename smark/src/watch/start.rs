@@ -7,6 +7,7 @@ use anyhow::bail;
 use rustix::process::{Signal, getpid, kill_process};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::{self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, signals};
 
@@ -54,7 +55,8 @@ impl Options {
             }
         }
         let mut mapped = HashSet::new();
-        for pid in &self.pids {
+        let in_group = self.group.as_ref().map(Group::processes).unwrap_or_default();
+        for pid in self.pids.iter().chain(&in_group) {
             match mapped::files(*pid) {
                 Some((files, unopened)) => {
                     tell_unopened(console, *pid, &unopened);
@@ -62,12 +64,19 @@ impl Options {
                     found.extend(files.into_iter().map(Ok));
                 }
                 None if mapped::exists(*pid) => bail!("process {pid}: its files must not be read (root may)"),
-                None => bail!("process {pid}: there is no such process"),
+                None if self.pids.contains(pid) => bail!("process {pid}: there is no such process"),
+                // It was in the group.
+                None => {}
             }
         }
+        if let Some(group) = self.group.as_ref().filter(|_| in_group.is_empty()) {
+            console.note(&format!("no process is in the control group {} yet", group.path.display()));
+        }
         let is_empty = found.is_empty();
-        if is_empty && (self.events.is_empty() || !self.patterns.is_empty()) {
-            bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
+        if is_empty && self.group.is_none() && (self.events.is_empty() || !self.patterns.is_empty()) {
+            bail!(
+                "nothing to watch: name a FILE, a process with -p PID, a control group with --cgroup, or a program with -- COMMAND"
+            );
         }
         let plan = self.plan.as_deref();
         let file = plan.map(|path| PlanFile::read(path, &self.filters, self.patterns.clone())).transpose()?;
@@ -116,7 +125,7 @@ impl Options {
             watching.is_recorded &= is_recorded(&watching.plan);
         }
         let is_refused = watching.file.is_some() && watching.status == Status::Unreadable;
-        if watching.plan.sites.is_empty() && (is_refused || watching.pids.is_empty() && program.is_none()) {
+        if watching.plan.sites.is_empty() && (is_refused || !watching.is_of_some() && program.is_none()) {
             bail!("there is no site to watch");
         }
         if let Some(program) = program {
@@ -130,9 +139,10 @@ impl Options {
             watching.pids.push(child.pid());
             watching.child = Some(child);
         }
-        let scope = match watching.pids.is_empty() {
-            true => Scope::All,
-            false => Scope::Processes { pids: watching.pids.clone(), with_children: watching.watch.with_children },
+        let scope = match (&watching.pids[..], &watching.watch.group) {
+            ([], Some(group)) => Scope::Group(group.clone()),
+            ([], None) => Scope::All,
+            (pids, _) => Scope::Processes { pids: pids.to_vec(), with_children: watching.watch.with_children },
         };
         // Before the probes are set: they must not be left behind.
         signals::catch();
@@ -192,6 +202,9 @@ impl Options {
         let start = |engine| Session::start_with(engine, plan, scope, mode, kernel);
         if let Some(engine) = self.engine {
             return start(engine);
+        }
+        if let Scope::Group(_) = scope {
+            return start(Engine::Bpf);
         }
         // To ask what the kernel offers takes a while. A session without a site does not tell.
         let tried = (!plan.sites.is_empty()).then(|| start(Engine::Bpf));

@@ -66,7 +66,7 @@ impl Watching {
         let (mut unreached, mut unmapped): (Vec<&str>, BTreeMap<&str, Vec<&str>>) = Default::default();
         for marker in self.plan.markers.iter().filter(|it| it.event.is_none() && asks_for(&it.name)) {
             let Some(image) = self.plan.images.get(marker.image) else { continue };
-            let is_mapped = self.pids.is_empty() || image.file.number.is_none_or(|it| self.mapped.contains(&it));
+            let is_mapped = !self.is_of_some() || image.file.number.is_none_or(|it| self.mapped.contains(&it));
             match is_mapped {
                 true => unreached.push(&marker.name),
                 false => unmapped.entry(&image.path).or_default().push(&marker.name),
@@ -80,7 +80,7 @@ impl Watching {
             }
         }
         if unreached.is_empty() && unmapped.is_empty() && left_out.is_empty() {
-            if !self.pids.is_empty() && self.watch.events.is_empty() {
+            if self.is_of_some() && self.watch.events.is_empty() {
                 console.note("no hits: no program or library with selected markers was met");
             }
             return;

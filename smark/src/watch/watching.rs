@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
 use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, TreeEvent, signals};
 
@@ -68,7 +69,7 @@ impl Watching {
     pub(crate) fn look(&mut self, console: &Console) -> anyhow::Result<()> {
         self.yield_leases(console);
         self.follow_paths(console)?;
-        if !self.pids.iter().any(|pid| mapped::exists(*pid)) {
+        if self.watch.group.is_none() && !self.pids.iter().any(|pid| mapped::exists(*pid)) {
             return Ok(());
         }
         self.follow(console, None)
@@ -131,9 +132,22 @@ impl Watching {
         Ok(())
     }
 
-    /// Watches the files that a process has mapped, or all that were named have.
+    /// Whether not all processes are watched.
+    pub(super) fn is_of_some(&self) -> bool {
+        !self.pids.is_empty() || self.watch.group.is_some()
+    }
+
+    /// The processes that were named, or those that are in the control group now.
+    fn processes(&self) -> Vec<u32> {
+        match self.pids.is_empty() {
+            true => self.watch.group.as_ref().map(Group::processes).unwrap_or_default(),
+            false => self.pids.clone(),
+        }
+    }
+
+    /// Watches the files that a process has mapped, or all that are watched have.
     pub(super) fn follow(&mut self, console: &Console, pid: Option<u32>) -> anyhow::Result<()> {
-        let pids = pid.map_or_else(|| self.pids.clone(), |pid| vec![pid]);
+        let pids = pid.map_or_else(|| self.processes(), |pid| vec![pid]);
         let files = pids.iter().filter_map(|pid| mapped::files(*pid)).flat_map(|(files, _)| files).collect();
         self.watch_files(console, files)?;
         self.arm(console);

@@ -33,11 +33,27 @@ pub(super) const FIRST: i16 = 16;
 /// The process numbers are less (`PID_MAX_LIMIT` of the kernel, a power of two).
 pub(crate) const MAX_PROCESSES: u32 = 1 << 22;
 
+/// Which processes the programs look at. They end at once in others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessFilter {
+    /// All.
+    All,
+    /// Those in [`Map::Processes`].
+    Set,
+    /// Those in a control group of version 2, and in the groups below it.
+    Group {
+        /// Its number.
+        id: u64,
+        /// How many groups are above it.
+        level: u32,
+    },
+}
+
 /// The programs of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSettings {
-    /// Whether only processes in [`Map::Processes`] are traced.
-    pub of_processes: bool,
+    /// Which processes are traced.
+    pub processes: ProcessFilter,
     /// Whether the record of a hit has the stack.
     pub with_stack: bool,
 }
@@ -80,6 +96,14 @@ pub(crate) fn process_byte(code: &mut Assembler, process: Reg) {
     code.alu(Alu::Add, Reg::R1, process);
 }
 
+/// Jumps to a label if the thread that runs is not in a control group.
+pub(crate) fn require_group(code: &mut Assembler, id: u64, level: u32, outside: Label) {
+    code.set(Reg::R1, level.into());
+    code.call(Helper::GetCurrentAncestorCgroupId);
+    code.set(Reg::R1, id);
+    code.jump_if(JumpCondition::NotEqual, Reg::R0, Reg::R1, outside);
+}
+
 /// A program that is being written. `R6` has the context, `R7` the record, `R9` the bits of the
 /// fields that could not be read.
 pub(super) struct Program<'t> {
@@ -106,20 +130,25 @@ impl<'t> Program<'t> {
         let mut code = Assembler::default();
         let (exit, end) = (code.label(), code.label());
         code.copy(Reg::R6, Reg::R1);
-        if settings.of_processes {
-            let is_traced = code.label();
-            code.call(Helper::GetCurrentPidTgid);
-            code.alu_immediate(Alu::Rsh, Reg::R0, 32);
-            process_byte(&mut code, Reg::R0);
-            code.load(Size::One, Reg::R1, Reg::R1, 0);
-            if let Some(offset) = other_thread {
-                code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, 0, is_traced);
-                code.load(Size::Four, Reg::R0, Reg::R6, offset as i16);
+        match settings.processes {
+            ProcessFilter::All => {}
+            ProcessFilter::Set => {
+                let is_traced = code.label();
+                code.call(Helper::GetCurrentPidTgid);
+                code.alu_immediate(Alu::Rsh, Reg::R0, 32);
                 process_byte(&mut code, Reg::R0);
                 code.load(Size::One, Reg::R1, Reg::R1, 0);
+                if let Some(offset) = other_thread {
+                    code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, 0, is_traced);
+                    code.load(Size::Four, Reg::R0, Reg::R6, offset as i16);
+                    process_byte(&mut code, Reg::R0);
+                    code.load(Size::One, Reg::R1, Reg::R1, 0);
+                }
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, exit);
+                code.place(is_traced);
             }
-            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, exit);
-            code.place(is_traced);
+            // The kernel does not tell the group of another thread.
+            ProcessFilter::Group { id, level } => require_group(&mut code, id, level, exit),
         }
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);

@@ -1,5 +1,6 @@
 //! Events of the kernel that BPF programs are attached to.
 
+use std::fs::File;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
@@ -15,6 +16,8 @@ const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_EVENT_IOC_SET_BPF`.
 const SET_BPF: libc::c_ulong = 0x4004_2408;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+/// The thread is the descriptor of a control group's folder.
+const FLAG_PID_CGROUP: libc::c_ulong = 4;
 /// The event is not counted. The programs run all the same.
 pub(super) const DISABLED: u64 = 1;
 
@@ -110,13 +113,26 @@ fn misses(program: &OwnedFd) -> Result<u64, Error> {
 
 /// Opens an event of a thread on a CPU; -1 stands for all threads.
 pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_int) -> Result<OwnedFd, Error> {
+    open_with(attributes, thread, cpu, FLAG_FD_CLOEXEC)
+}
+
+/// Opens an event of all threads in a control group, and in those below it, on a CPU. `folder` is that
+/// of the group.
+pub(super) fn open_of_group(attributes: &Attributes, folder: &File, cpu: libc::c_int) -> Result<OwnedFd, Error> {
+    open_with(attributes, folder.as_raw_fd(), cpu, FLAG_FD_CLOEXEC | FLAG_PID_CGROUP)
+}
+
+fn open_with(
+    attributes: &Attributes,
+    thread: libc::c_int,
+    cpu: libc::c_int,
+    flags: libc::c_ulong,
+) -> Result<OwnedFd, Error> {
     let group: libc::c_int = -1;
     let call = || {
         signals::undisturbed(|| {
             // SAFETY: the attributes are valid until the call returns, and have the size that they say.
-            unsafe {
-                libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC)
-            }
+            unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, flags) }
         })
     };
     let opened = match call() {

@@ -1,21 +1,24 @@
-//! The kernel tells when a process, or one that it creates, maps a file with code (`perf_event_open(2)`,
-//! `PERF_RECORD_MMAP`).
+//! The kernel tells when a process, one that it creates, or one of a control group maps a file with code
+//! (`perf_event_open(2)`, `PERF_RECORD_MMAP`).
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::eventfd::are_over;
-use super::events::{Attributes, open};
+use super::events::{Attributes, open, open_of_group};
 use super::mapping::{Mapping, page_size};
 use super::numbers::{cpus, numbers};
 
 const TYPE_SOFTWARE: u32 = 1;
 /// It counts nothing.
 const DUMMY: u64 = 9;
-/// The bits `inherit`, `exclude_kernel`, `exclude_hv`, `mmap` and `watermark`.
-const FLAGS: u64 = 1 << 1 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 14;
+/// The bits `exclude_kernel`, `exclude_hv`, `mmap` and `watermark`.
+const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 8 | 1 << 14;
+/// The bit `inherit`.
+const INHERIT: u64 = 1 << 1;
 /// The most events: one for each thread and CPU.
 const MOST: usize = 256;
 
@@ -32,7 +35,7 @@ pub(super) struct Mmaps {
     buffers: Vec<PerfBuffer>,
 }
 
-/// What one thread and its children map on one CPU.
+/// What one thread and its children, or the threads of a control group, map on one CPU.
 #[derive(Debug)]
 struct PerfBuffer {
     event: OwnedFd,
@@ -51,6 +54,18 @@ impl Mmaps {
         }
         let each = threads.iter().flat_map(|thread| cpus.iter().map(move |cpu| PerfBuffer::open(*thread, *cpu)));
         Some(Self { buffers: each.collect::<Option<_>>()? })
+    }
+
+    /// Tells of all processes in a control group and in those below it. `None` if the kernel does not
+    /// allow it, or has its events in a hierarchy of version 1.
+    pub(super) fn of_group(folder: &Path) -> Option<Self> {
+        let folder = File::open(folder).ok()?;
+        let cpus = cpus("online");
+        let open = |cpu: &u32| {
+            let attributes = Attributes::new(TYPE_SOFTWARE, DUMMY, FLAGS).telling_at_once();
+            PerfBuffer::of(open_of_group(&attributes, &folder, i32::try_from(*cpu).ok()?).ok()?)
+        };
+        if cpus.is_empty() { None } else { Some(Self { buffers: cpus.iter().map(open).collect::<Option<_>>()? }) }
     }
 
     /// Also tells of a process that a known one has created, and that executes a program. Returns whether it
@@ -82,8 +97,11 @@ impl Mmaps {
 
 impl PerfBuffer {
     fn open(thread: u32, cpu: u32) -> Option<Self> {
-        let attributes = Attributes::new(TYPE_SOFTWARE, DUMMY, FLAGS).telling_at_once();
-        let event = open(&attributes, i32::try_from(thread).ok()?, i32::try_from(cpu).ok()?).ok()?;
+        let attributes = Attributes::new(TYPE_SOFTWARE, DUMMY, FLAGS | INHERIT).telling_at_once();
+        Self::of(open(&attributes, i32::try_from(thread).ok()?, i32::try_from(cpu).ok()?).ok()?)
+    }
+
+    fn of(event: OwnedFd) -> Option<Self> {
         let size = PAGES.saturating_add(1).saturating_mul(page_size());
         let pages = Mapping::new(event.as_raw_fd(), libc::PROT_READ | libc::PROT_WRITE, size, 0).ok()?;
         Some(Self { event, pages })

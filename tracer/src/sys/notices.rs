@@ -1,17 +1,18 @@
-//! The kernel tells when a watched process executes another program, or its loader has mapped a library.
-//! So nobody has to look again and again.
+//! The kernel tells when a watched process executes another program, or its loader has mapped a
+//! library, or a process is moved to the watched control group. So nobody has to look again and again.
 
 use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind, MapType};
 use super::error::Error;
+use super::groups::Group;
 use super::mmaps::Mmaps;
-use super::processes::Among;
+use super::processes::{Among, TaskNumbers};
 use super::ring::RingBuffer;
 use super::uprobes::{UprobeProgram, Uprobes};
-use crate::bpf::assembler::{Assembler, Code, TooLong};
+use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
 use crate::bpf::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
-use crate::bpf::program::process_byte;
+use crate::bpf::program::{process_byte, require_group};
 
 /// The size of the buffer in bytes. A notice takes 16.
 const SIZE: u32 = 1 << 16;
@@ -28,6 +29,8 @@ pub(super) struct Notices {
     mmaps: Option<Mmaps>,
     /// Whether the kernel tells of all processes that were added.
     is_complete: bool,
+    /// The control group that is watched.
+    group: Option<Group>,
 }
 
 /// Writes the number of the process, if it is watched.
@@ -50,10 +53,31 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
             code.load(Size::One, Reg::R1, Reg::R1, 0);
             code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, end);
         }
+        Among::Group(group) => require_group(&mut code, group.id, group.level, end),
     }
     if code.is_used(is_watched) {
         code.place(is_watched);
     }
+    write(code, end)
+}
+
+/// At `cgroup_attach_task(group, path, task, ...)`: writes the number of the process that was moved.
+fn moved(numbers: TaskNumbers) -> Result<Code, TooLong> {
+    let mut code = Assembler::default();
+    let end = code.label();
+    code.load(Size::Eight, Reg::R3, Reg::R1, 16);
+    code.alu_immediate(Alu::Add, Reg::R3, numbers.tgid.offset as i32);
+    code.store_immediate(Size::Eight, Reg::Frame, -8, 0);
+    code.copy(Reg::R1, Reg::Frame);
+    code.alu_immediate(Alu::Add, Reg::R1, -8);
+    code.set(Reg::R2, numbers.tgid.size.bytes().into());
+    code.call(Helper::ProbeReadKernel);
+    code.load(Size::Eight, Reg::R8, Reg::Frame, -8);
+    write(code, end)
+}
+
+/// Writes the number in `R8`.
+fn write(mut code: Assembler, end: Label) -> Result<Code, TooLong> {
     code.set_map(Reg::R1, Map::Ring);
     code.set(Reg::R2, 8);
     code.set(Reg::R3, 0);
@@ -72,7 +96,12 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
 impl Notices {
     /// Starts with the programs that processes execute. `None` if all processes are watched: then none is
     /// looked at. The children of the named processes are, if they are wanted.
-    pub(super) fn start(among: &Among, with_children: bool, uprobes: Uprobes) -> Result<Option<Self>, Error> {
+    pub(super) fn start(
+        among: &Among,
+        with_children: bool,
+        tasks: Option<TaskNumbers>,
+        uprobes: Uprobes,
+    ) -> Result<Option<Self>, Error> {
         if matches!(among, Among::All) {
             return Ok(None);
         }
@@ -81,10 +110,23 @@ impl Notices {
         let ring = RingBuffer::new(map.descriptor(), SIZE as usize)?;
         let descriptor = |it| if it == Map::Ring { map.descriptor() } else { among.descriptor() };
         let at_exec = bpf::load(&code.link(&descriptor), Kind::Tracepoint)?;
-        let links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
+        let mut links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
         let program = uprobes.load(&code, &descriptor, false)?;
-        let mmaps = if with_children { Mmaps::start(among.named()) } else { None };
-        Ok(Some(Self { map, ring, uprobes, program, links, mmaps, is_complete: true }))
+        let (mmaps, is_complete, group) = match among {
+            Among::Group(group) => {
+                let mmaps = Mmaps::of_group(&group.folder);
+                let code = tasks.and_then(|tasks| moved(tasks).ok());
+                let load = |code: Code| bpf::load(&code.link(&descriptor), Kind::Tracepoint);
+                let at_move = code.and_then(|code| load(code).ok());
+                let link = at_move.and_then(|it| bpf::attach_tracepoint(&it, Some(c"cgroup_attach_task")).ok());
+                let is_complete = mmaps.is_some() && link.is_some();
+                links.extend(link);
+                (mmaps, is_complete, Some(group.clone()))
+            }
+            _ if with_children => (Mmaps::start(among.named()), true, None),
+            _ => (None, true, None),
+        };
+        Ok(Some(Self { map, ring, uprobes, program, links, mmaps, is_complete, group }))
     }
 
     /// Also tells when a loader has mapped libraries in a process that was named. `offset` is that of the
@@ -92,7 +134,8 @@ impl Notices {
     ///
     /// No other process gets this probe: a debugger has a breakpoint there, which it would not see any more.
     pub(super) fn add_loader(&mut self, path: &str, offset: u64, among: &Among) -> bool {
-        if self.mmaps.is_some() {
+        // A group has processes with any loader.
+        if self.mmaps.is_some() || self.group.is_some() {
             return true;
         }
         let at = [bpf::At { offset, switch: 0, cookie: 0 }];
@@ -125,6 +168,11 @@ impl Notices {
         }
         pids.sort_unstable();
         pids.dedup();
+        if let (Some(group), false) = (&self.group, pids.is_empty()) {
+            // Others are moved too.
+            let processes = group.processes();
+            pids.retain(|pid| processes.binary_search(pid).is_ok());
+        }
         pids
     }
 

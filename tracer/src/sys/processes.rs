@@ -4,6 +4,7 @@ use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
 use super::error::{Error, Step};
+use super::groups::Group;
 use super::mapping::Mapping;
 use super::numbers::numbers;
 use super::request::Scope;
@@ -12,7 +13,7 @@ use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use crate::bpf::kernel_number::KernelNumber;
-use crate::bpf::program::{MAX_PROCESSES, process_byte};
+use crate::bpf::program::{MAX_PROCESSES, ProcessFilter, process_byte};
 
 /// Where the numbers of a thread and its process are in the kernel's `task_struct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +134,8 @@ pub(super) enum Among {
     Links(Vec<u32>),
     /// The probes are in all processes that run the file, and the programs end at once in others.
     Set(Processes),
+    /// The same for processes outside of a control group.
+    Group(Group),
 }
 
 impl Among {
@@ -143,7 +146,11 @@ impl Among {
         has_events: bool,
         uprobes: Uprobes,
     ) -> Result<Self, Error> {
-        let Scope::Processes { pids, with_children } = scope else { return Ok(Self::All) };
+        let (pids, with_children) = match scope {
+            Scope::All => return Ok(Self::All),
+            Scope::Group(group) => return Ok(Self::Group(group.clone())),
+            Scope::Processes { pids, with_children } => (pids, with_children),
+        };
         if !*with_children && !has_events && uprobes.filters_processes() {
             return Ok(Self::Links(pids.clone()));
         }
@@ -154,15 +161,19 @@ impl Among {
         Ok(Self::Set(processes))
     }
 
-    /// Whether the programs look processes up in [`crate::bpf::KernelMap::Processes`].
-    pub(super) fn is_set(&self) -> bool {
-        matches!(self, Self::Set(_))
+    /// In which processes the programs do something.
+    pub(super) fn filter(&self) -> ProcessFilter {
+        match self {
+            Self::All | Self::Links(_) => ProcessFilter::All,
+            Self::Set(_) => ProcessFilter::Set,
+            Self::Group(group) => ProcessFilter::Group { id: group.id, level: group.level },
+        }
     }
 
     /// The process of each link that a program needs; `None` for a link in all processes.
     pub(super) fn links(&self) -> Vec<Option<u32>> {
         match self {
-            Self::All | Self::Set(_) => vec![None],
+            Self::All | Self::Set(_) | Self::Group(_) => vec![None],
             Self::Links(pids) => pids.iter().copied().map(Some).collect(),
         }
     }
@@ -170,7 +181,7 @@ impl Among {
     /// The processes that were named.
     pub(super) fn named(&self) -> &[u32] {
         match self {
-            Self::All => &[],
+            Self::All | Self::Group(_) => &[],
             Self::Links(pids) => pids,
             Self::Set(processes) => &processes.named,
         }
@@ -180,7 +191,7 @@ impl Among {
     pub(super) fn descriptor(&self) -> RawFd {
         match self {
             Self::Set(processes) => processes.descriptor(),
-            Self::All | Self::Links(_) => -1,
+            Self::All | Self::Links(_) | Self::Group(_) => -1,
         }
     }
 }

@@ -109,7 +109,7 @@ impl Programs {
         let (events, at_sites) = (EventPrograms::default(), Vec::new());
         // Without them somebody has to look again and again.
         let with_children = matches!(scope, Scope::Processes { with_children: true, .. });
-        let notices = Notices::start(&among, with_children, uprobes).unwrap_or_default();
+        let notices = Notices::start(&among, with_children, kernel.tasks, uprobes).unwrap_or_default();
         let received = 0;
         let mut session = Self {
             layouts,
@@ -247,7 +247,7 @@ impl Programs {
     /// The program of sites with one address, and whether it may sleep. Notes the layouts of their records.
     fn program(&mut self, plan: &Plan, numbers: &[usize]) -> Result<(Code, bool), SessionError> {
         let settings = program::ProgramSettings {
-            of_processes: self.among.is_set(),
+            processes: self.among.filter(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
         };
         let first = numbers.first().copied().unwrap_or_default();

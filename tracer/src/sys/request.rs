@@ -1,6 +1,7 @@
 //! What a session does, for which processes, and why it cannot.
 
 use super::error::Error;
+use super::groups::Group;
 use crate::bpf::program::ProgramError;
 use crate::plan::{Aggregate, Plan};
 
@@ -16,6 +17,8 @@ pub enum Scope {
         /// Whether the processes that they create are watched too.
         with_children: bool,
     },
+    /// Those in a control group of version 2, and in the groups below it, also if they come later.
+    Group(Group),
 }
 
 /// What is done at a hit.
@@ -68,6 +71,9 @@ pub enum SessionError {
     /// The engine without BPF watches no events of the kernel.
     #[error("events of the kernel are watched with BPF only")]
     EventsNeedBpf,
+    /// The engine without BPF knows no control groups.
+    #[error("control groups and containers are watched with BPF only")]
+    GroupsNeedBpf,
     /// A program cannot be attached to an event of the kernel.
     #[error("{event}: {why}")]
     Event {

@@ -110,6 +110,11 @@ impl Tracefs {
         if plan.sites.iter().any(|site| plan.event_of(site).is_some()) {
             return Err(SessionError::EventsNeedBpf);
         }
+        let (pids, with_children) = match scope {
+            Scope::All => (None, true),
+            Scope::Processes { pids, with_children } => (Some(pids.as_slice()), *with_children),
+            Scope::Group(_) => return Err(SessionError::GroupsNeedBpf),
+        };
         let failed = |why: &std::io::Error| Error::new(Step::Tracefs, why);
         let root = Root::find()?;
         let page = root.page_format()?;
@@ -124,10 +129,6 @@ impl Tracefs {
         };
         let hits = Instance::create(&root, &owner.instance(), size, &page)?;
         let created = Instance::create(&root, &owner.tasks(), TASKS_BUFFER, &page)?;
-        let (pids, with_children) = match scope {
-            Scope::All => (None, true),
-            Scope::Processes { pids, with_children } => (Some(pids.as_slice()), *with_children),
-        };
         let events = ProbeEvents::new(owner.group(), root.has_numbers());
         let tells = hits.wake_at(0).is_ok() && created.wake_at(50).is_ok();
         let mut session = Self {
