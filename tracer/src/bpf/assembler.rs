@@ -85,15 +85,6 @@ impl Code {
     }
 }
 
-/// Linked instructions, in which a number takes the place of each call that asks for the cookie.
-#[must_use]
-pub fn set_cookie(code: &[u8], cookie: u64) -> Vec<u8> {
-    let call = Instruction::new(CALL, Reg::R0, Reg::R0, 0, Helper::GetAttachCookie as i32).to_bytes();
-    // It is stored as a number of 4 bytes.
-    let mov = Instruction::new(0x07 | Alu::Mov.code().0, Reg::R0, Reg::R0, 0, cookie as i32).to_bytes();
-    code.chunks(Instruction::SIZE).flat_map(|it| if it == call { &mov } else { it }).copied().collect()
-}
-
 impl Assembler {
     fn push(&mut self, opcode: u8, destination: Reg, source: Reg, offset: i16, immediate: i32) {
         self.instructions.push(Instruction::new(opcode, destination, source, offset, immediate));

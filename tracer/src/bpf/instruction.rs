@@ -214,6 +214,9 @@ pub enum Map {
     Times,
     /// Which processes are traced: one value with a byte for each process number, 1 if it is.
     Processes,
+    /// The numbers of the sites of an event, by the lowest bits of their addresses (`crate::bpf::cookie`): one
+    /// value.
+    Places,
     /// What is known of each thread (`crate::top::entry`).
     Threads,
     /// What the programs of `crate::bpf::top` share with the reader: one value.

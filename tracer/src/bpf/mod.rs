@@ -1,6 +1,7 @@
 //! BPF programs as plain data: instructions, and the compilers that write them.
 
 pub mod assembler;
+pub mod cookie;
 pub mod count;
 pub mod event;
 pub mod expression;

@@ -58,6 +58,13 @@ impl Owner {
     }
 }
 
+/// A probe at an offset of a file, with the offset of its switch, that copies nothing.
+#[must_use]
+pub fn probe(group: &str, event: &str, path: &str, (offset, switch): (FileOffset, Option<FileOffset>)) -> String {
+    let switch = switch.map(|switch| format!("({switch})")).unwrap_or_default();
+    format!("p:{group}/{event} {path}:{offset}{switch}")
+}
+
 /// The line that sets a probe at an offset of a file, with the offset of the switch that the kernel arms
 /// while the event is enabled. `site` is its number, if the event has several sites.
 #[must_use]
@@ -65,12 +72,11 @@ pub fn definition(
     group: &str,
     event: &str,
     path: &str,
-    (offset, switch): (FileOffset, Option<FileOffset>),
+    at: (FileOffset, Option<FileOffset>),
     site: Option<u32>,
     arguments: impl Iterator<Item = String>,
 ) -> String {
-    let switch = switch.map(|switch| format!("({switch})")).unwrap_or_default();
-    let mut line = format!("p:{group}/{event} {path}:{offset}{switch}");
+    let mut line = probe(group, event, path, at);
     let site = site.map(|site| format!("{SITE}=\\{site}:u32"));
     // The name of the thread is in no other field.
     for argument in site.into_iter().chain([format!("{NAME}=$comm:string")]).chain(arguments) {

@@ -6,13 +6,13 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use super::bpf::{self, Kind};
 use super::error::{Error, Step};
 use super::{limits, signals};
-use crate::bpf::assembler::set_cookie;
+use crate::bpf::cookie::set_cookie;
 use crate::bpf::{Code, Map, program};
 
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 /// The type of links to events (`BPF_PERF_EVENT`).
 const PERF_EVENT: u32 = 41;
-const TYPE_TRACEPOINT: u32 = 2;
+pub(super) const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_EVENT_IOC_SET_BPF`.
 const SET_BPF: libc::c_ulong = 0x4004_2408;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 8;

@@ -1,7 +1,7 @@
 //! The kernel tells when a watched process executes another program, or its loader has mapped a
 //! library, or a process is moved to the watched control group. So nobody has to look again and again.
 
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::RawFd;
 
 use super::bpf::{self, Kind, MapType};
 use super::error::Error;
@@ -9,7 +9,7 @@ use super::groups::Group;
 use super::mmaps::Mmaps;
 use super::processes::{Among, TaskNumbers};
 use super::ring::RingBuffer;
-use super::uprobes::{UprobeProgram, Uprobes};
+use super::uprobes::{UprobeLink, UprobeProgram, Uprobes};
 use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
 use crate::bpf::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use crate::bpf::program::{process_byte, require_group};
@@ -24,7 +24,7 @@ pub(super) struct Notices {
     ring: RingBuffer,
     uprobes: Uprobes,
     program: UprobeProgram,
-    links: Vec<OwnedFd>,
+    links: Vec<UprobeLink>,
     /// What the processes that were named and their children map; `None` if their loaders have to tell.
     mmaps: Option<Mmaps>,
     /// Whether the kernel tells of all processes that were added.
@@ -110,7 +110,7 @@ impl Notices {
         let ring = RingBuffer::new(map.descriptor(), SIZE as usize)?;
         let descriptor = |it| if it == Map::Ring { map.descriptor() } else { among.descriptor() };
         let at_exec = bpf::load(&code.link(&descriptor), Kind::Tracepoint)?;
-        let mut links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
+        let mut links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?.into()];
         let program = uprobes.load(&code, &descriptor, false)?;
         let (mmaps, is_complete, group) = match among {
             Among::Group(group) => {
@@ -120,7 +120,7 @@ impl Notices {
                 let at_move = code.and_then(|code| load(code).ok());
                 let link = at_move.and_then(|it| bpf::attach_tracepoint(&it, Some(c"cgroup_attach_task")).ok());
                 let is_complete = mmaps.is_some() && link.is_some();
-                links.extend(link);
+                links.extend(link.map(UprobeLink::from));
                 (mmaps, is_complete, Some(group.clone()))
             }
             _ if with_children => (Mmaps::start(among.named()), true, None),
@@ -182,7 +182,7 @@ impl Notices {
     }
 
     /// The links, to be closed when no program is to run any more.
-    pub(super) fn take_links(&mut self) -> Vec<OwnedFd> {
+    pub(super) fn take_links(&mut self) -> Vec<UprobeLink> {
         std::mem::take(&mut self.links)
     }
 }

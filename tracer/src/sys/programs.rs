@@ -14,7 +14,7 @@ use super::notices::Notices;
 use super::processes::{Among, TaskNumbers};
 use super::request::{Mode, Scope, SessionError};
 use super::ring::RingBuffer;
-use super::uprobes::Uprobes;
+use super::uprobes::{UprobeLink, Uprobes};
 use crate::aggregate::{
     BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, RawCounts, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies,
     Tally,
@@ -84,7 +84,7 @@ pub(super) struct Programs {
     /// The links at events of the kernel.
     open: Vec<OwnedFd>,
     /// The links at sites, with the numbers of their images.
-    at_sites: Vec<(usize, OwnedFd)>,
+    at_sites: Vec<(usize, UprobeLink)>,
     /// Tells when a process maps a file; `None` if the kernel refuses it, or all processes are watched.
     notices: Option<Notices>,
     /// The programs at events of the kernel.
@@ -173,7 +173,7 @@ impl Programs {
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {
-            Map::Ring | Map::Processes | Map::Threads | Map::Shared => return Ok(()),
+            Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
@@ -320,7 +320,7 @@ impl Programs {
 
     /// Removes the probes. After it no new record is written.
     pub(super) fn detach(&mut self) {
-        let mut open = std::mem::take(&mut self.open);
+        let mut open: Vec<UprobeLink> = self.open.drain(..).map(UprobeLink::from).collect();
         open.extend(self.at_sites.drain(..).map(|(_, link)| link));
         open.extend(self.notices.iter_mut().flat_map(Notices::take_links));
         close(open);
@@ -328,7 +328,7 @@ impl Programs {
 
     /// Removes the probes of an image, whose file has become another program.
     pub(super) fn forget(&mut self, image: usize) {
-        let is_its = |(number, _): &(usize, OwnedFd)| *number == image;
+        let is_its = |(number, _): &(usize, UprobeLink)| *number == image;
         let (gone, kept) = std::mem::take(&mut self.at_sites).into_iter().partition(is_its);
         self.at_sites = kept;
         let gone: Vec<_> = gone;
@@ -433,7 +433,7 @@ impl Programs {
 
 /// Closes links. To remove the probes of one, the kernel waits until no program runs at them, about 50 ms.
 /// So all of them are closed at the same time.
-fn close(mut open: Vec<OwnedFd>) {
+fn close(mut open: Vec<UprobeLink>) {
     let share = open.len().div_ceil(CLOSERS).max(1);
     std::thread::scope(|scope| {
         while !open.is_empty() {

@@ -143,7 +143,7 @@ fn event_name(number: usize) -> String {
 
 /// The names by which the kernel finds files.
 #[derive(Default)]
-struct FileNames {
+pub(super) struct FileNames {
     /// The files that are open until their probes are set.
     open: HashMap<String, File>,
 }
@@ -153,7 +153,7 @@ const LONGEST: usize = 1024;
 
 impl FileNames {
     /// The name of a file. The kernel cannot read a path with white space, and others.
-    fn name(&mut self, path: &str) -> Result<String, Error> {
+    pub(super) fn name(&mut self, path: &str) -> Result<String, Error> {
         if path.len() <= LONGEST && uprobe::check_path(path).is_ok() {
             return Ok(path.to_owned());
         }

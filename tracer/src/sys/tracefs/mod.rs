@@ -9,6 +9,7 @@ mod kernel;
 mod leftovers;
 mod memory;
 mod notices;
+mod probe_event;
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -36,6 +37,7 @@ pub use kernel::{EventName, KernelEvents};
 pub(super) use leftovers::remove as remove_leftovers;
 use memory::ReadableMemory;
 use notices::TracefsNotices;
+pub(super) use probe_event::ProbeEvent;
 
 /// The bit of `clone_flags` that says that a thread is created, and no process.
 const CLONE_THREAD: u64 = 0x1_0000;
