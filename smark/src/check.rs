@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use serde_json::Value as Json;
 use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, ProfileSettings, Report, Severity};
 use simple_markers_resolver::report::TextLayout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
@@ -16,7 +17,7 @@ use crate::console::{Console, Status};
 use crate::fix::files::replace;
 use crate::fix::options::Fix;
 use crate::inputs::{Inputs, MarkerSelection};
-use crate::project::ProjectSettings;
+use crate::project::{Defaults, ProjectSettings};
 use crate::sources::Sources;
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
@@ -56,6 +57,10 @@ pub(crate) struct Check {
     /// Also write the findings to a file; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = CheckOutput::parse)]
     output: Vec<CheckOutput>,
+    /// Say on stderr which settings hold and where each comes from, where debug information was searched,
+    /// and which files were taken
+    #[arg(short, long)]
+    verbose: bool,
     #[command(flatten)]
     pub(crate) fix: Fix,
     /// The manifest that sets the debug information (`cargo smark` gives it)
@@ -174,10 +179,24 @@ pub(crate) struct CheckResult {
 
 impl Check {
     pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<Status> {
+        let console = &Console { verbose: self.verbose, ..*console };
+        self.settings(console.settings).iter().for_each(|line| console.detail(line));
         self.settle(console.settings)?;
         let result = self.look(console)?;
         self.print(&result, &[], console)?;
         Ok(result.status)
+    }
+
+    /// The settings that hold, each with where it comes from. Severities of options follow those.
+    fn settings(&self, project: &ProjectSettings) -> Vec<String> {
+        let shown = |path: &PathBuf| path.display().to_string();
+        let debug_dir: Vec<String> = self.inputs.debug_dir().iter().map(shown).collect();
+        let options = [
+            ("debug-dir", (!debug_dir.is_empty()).then(|| debug_dir.into())),
+            ("lock", self.lock.as_ref().map(|path| shown(path).into())),
+            ("profile", self.profile.as_deref().map(Json::from)),
+        ];
+        project.lines(&Defaults { lock: None, profile: PROFILE }, &options)
     }
 
     /// Takes from the settings what no option says.

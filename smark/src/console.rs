@@ -64,6 +64,8 @@ impl From<Status> for ExitCode {
 pub(crate) struct Console {
     /// Whether only errors are printed.
     pub(crate) quiet: bool,
+    /// Whether it is said what was searched and taken.
+    pub(crate) verbose: bool,
     pub(crate) colour: bool,
     /// The width of the terminal in columns; `None` if stdout is not a terminal.
     pub(crate) width: Option<usize>,
@@ -84,12 +86,19 @@ impl Console {
         };
         let width = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
         let pager = is_terminal && !global.no_pager;
-        Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten(), pager, settings: &NO_SETTINGS }
+        Self {
+            quiet: global.quiet,
+            verbose: false,
+            colour,
+            width: is_terminal.then(width).flatten(),
+            pager,
+            settings: &NO_SETTINGS,
+        }
     }
 
     /// For what is said before the options are known.
     pub(crate) const fn of_errors() -> Self {
-        Self { quiet: false, colour: false, width: None, pager: false, settings: &NO_SETTINGS }
+        Self { quiet: false, verbose: false, colour: false, width: None, pager: false, settings: &NO_SETTINGS }
     }
 
     /// Prints an error.
@@ -101,6 +110,13 @@ impl Console {
     pub(crate) fn note(&self, what: &str) {
         if !self.quiet {
             self.say(what);
+        }
+    }
+
+    /// Prints what `--verbose` asks for, unless `--quiet`.
+    pub(crate) fn detail(&self, what: &str) {
+        if self.verbose {
+            self.note(what);
         }
     }
 

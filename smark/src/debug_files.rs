@@ -8,6 +8,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use simple_markers_resolver::debug_files::{DebugFile, DebugFileRequest, DebugFiles, DebugSourceKind};
 
@@ -19,6 +20,28 @@ pub(crate) struct DebugFolders<'a> {
     image: &'a Path,
     /// The folders of debug information (`--debug-dir`).
     folders: &'a [PathBuf],
+    /// The files that were tried, each with what became of it.
+    tried: Mutex<Vec<(DebugSourceKind, PathBuf, CandidateOutcome)>>,
+}
+
+/// What became of a file that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CandidateOutcome {
+    NotFound,
+    Unreadable,
+    Refused,
+    Taken,
+}
+
+impl CandidateOutcome {
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotFound => "no such file",
+            Self::Unreadable => "skipped, it is no file that can be read",
+            Self::Refused => "skipped, it does not belong here",
+            Self::Taken => "taken",
+        }
+    }
 }
 
 /// Paths to try, each with how it was found.
@@ -26,7 +49,24 @@ type Candidates = Vec<(DebugSourceKind, PathBuf)>;
 
 impl<'a> DebugFolders<'a> {
     pub(crate) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
-        Self { image, folders }
+        Self { image, folders, tried: Mutex::default() }
+    }
+
+    /// The files that were tried, in their order, as lines of text.
+    pub(crate) fn tried(&self) -> Vec<String> {
+        let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(source, path, outcome): &(DebugSourceKind, PathBuf, CandidateOutcome)| {
+            format!("debug information in {} ({}): {}", path.display(), source.as_str(), outcome.words())
+        };
+        tried.iter().map(line).collect()
+    }
+
+    /// Notes a file that was tried, unless it was before with the same result.
+    fn note(&self, source: DebugSourceKind, path: &Path, outcome: CandidateOutcome) {
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        if !tried.iter().any(|(_, known, before)| known == path && *before == outcome) {
+            tried.push((source, path.to_owned(), outcome));
+        }
     }
 
     /// `.build-id/xx/yyyy.debug` in each folder of debug information.
@@ -97,14 +137,24 @@ impl DebugFiles for DebugFolders<'_> {
         let mut seen: Vec<PathBuf> = Vec::new();
         for (source, path) in self.candidates(request).into_iter().chain(fetched(request)) {
             // Most candidates do not exist. A file that cannot be read is treated the same.
-            let Some(bytes) = files::map_regular(&path) else { continue };
+            let Some(bytes) = files::map_regular(&path) else {
+                let is_there = path.symlink_metadata().is_ok();
+                self.note(
+                    source,
+                    &path,
+                    if is_there { CandidateOutcome::Unreadable } else { CandidateOutcome::NotFound },
+                );
+                continue;
+            };
             if seen.contains(&path) {
                 continue;
             }
             let opened = DebugFile { bytes: Box::new(bytes), path: path.display().to_string(), source };
             if take(&opened) {
+                self.note(source, &path, CandidateOutcome::Taken);
                 return Some(opened);
             }
+            self.note(source, &path, CandidateOutcome::Refused);
             seen.push(path);
         }
         None
@@ -145,12 +195,47 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn paths(request: &DebugFileRequest<'_>) -> Vec<String> {
         let folders = ["/dbg".into(), "more".into()];
         let candidates = DebugFolders::new(Path::new("/no/such/prog"), &folders).candidates(request);
         candidates.iter().map(|(source, path)| format!("{} {}", source.as_str(), path.display())).collect()
+    }
+
+    #[test]
+    fn what_became_of_each_file_is_known() {
+        let folder = std::env::temp_dir().join(format!("smark-{}-tried", std::process::id()));
+        fs::create_dir_all(folder.join("prog.debug")).unwrap();
+        for file in ["other", "right"] {
+            fs::create_dir_all(folder.join(file).join(".build-id/ab")).unwrap();
+            fs::write(folder.join(file).join(".build-id/ab/cd.debug"), file).unwrap();
+        }
+        let folders = ["none", "other", "right", "later"].map(|name| folder.join(name));
+        let image = folder.join("prog");
+        let files = DebugFolders::new(&image, &folders);
+        let by_link = DebugFileRequest::Debug { build_id: None, link: Some(b"prog.debug") };
+        assert!(files.open(&by_link, &mut |_| panic!("it is a folder")).is_none());
+        let by_id = DebugFileRequest::Debug { build_id: Some("abcd"), link: None };
+        let is_right = |opened: &DebugFile| (*opened.bytes).as_ref() == b"right";
+        for _ in 0..2 {
+            assert!(files.open(&by_id, &mut |opened| is_right(opened)).is_some());
+        }
+        let place = format!("debug information in {}/", folder.display());
+        let tried = files.tried();
+        let lines: Vec<&str> = tried.iter().map(|line| line.strip_prefix(&place).unwrap_or(line)).collect();
+        assert_eq!(lines[0], "prog.debug (debuglink): skipped, it is no file that can be read");
+        assert_eq!(lines[1], ".debug/prog.debug (debuglink): no such file");
+        let last = &lines[lines.len() - 3..];
+        let expected = [
+            "none/.build-id/ab/cd.debug (build-id): no such file",
+            "other/.build-id/ab/cd.debug (build-id): skipped, it does not belong here",
+            "right/.build-id/ab/cd.debug (build-id): taken",
+        ];
+        assert_eq!(last, expected, "{lines:?}");
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

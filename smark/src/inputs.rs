@@ -8,7 +8,9 @@ use clap::Args;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
-use simple_markers_resolver::resolve::{self, Detail, DiagnosticSeverity, Failure, Marker, Resolution, Row};
+use simple_markers_resolver::resolve::{
+    self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Resolution, ResolvedImage, Row,
+};
 use simple_markers_resolver::select::{Field, Selection, UnmatchedPattern};
 
 use crate::console::{Console, Status};
@@ -78,6 +80,11 @@ impl Inputs {
         self.filters.selection(&patterns)
     }
 
+    /// The folders with separate debug files that options name.
+    pub(crate) fn debug_dir(&self) -> &[PathBuf] {
+        &self.filters.debug_dir
+    }
+
     /// Whether only files were given, without any pattern.
     pub(crate) fn is_without_patterns(&self) -> bool {
         let Filters { module, function, name, .. } = &self.filters;
@@ -125,12 +132,17 @@ impl Filters {
             outcome
         };
         // `collect` keeps the order of the inputs.
-        let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(look).collect();
+        let outcomes: Vec<(Outcome, Vec<String>)> = inputs.par_iter().filter_map(look).collect();
         drop(progress);
         let mut resolution = Resolution::default();
-        for outcome in outcomes {
+        for (outcome, tried) in outcomes {
+            tried.iter().for_each(|line| console.detail(line));
             match outcome {
-                Outcome::Resolved(found) => resolution.append(found),
+                Outcome::Resolved(found) => {
+                    let images = found.images.iter().filter(|image| !image.markers.is_empty());
+                    images.for_each(|image| console.detail(&debug_information(image)));
+                    resolution.append(found);
+                }
                 Outcome::Failed(failure) => resolution.failures.push(failure),
                 Outcome::Nothing(path) => console.note(&format!("{}: no markers", path.display())),
             }
@@ -233,11 +245,24 @@ fn is_file(operand: &Path) -> bool {
     operand.as_os_str().as_encoded_bytes().contains(&b'/') || operand.symlink_metadata().is_ok()
 }
 
-/// Resolves one file; `None` if it was found in a folder and is to be skipped.
-fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<Outcome> {
+/// Where the debug information of an image is.
+fn debug_information(image: &ResolvedImage) -> String {
+    let path = &image.path;
+    match &image.debug {
+        None => format!("{path}: no debug information was found"),
+        Some(debug) if debug.source == DebugSourceKind::Image => {
+            format!("{path}: the debug information is in the file")
+        }
+        Some(debug) => format!("{path}: the debug information is in {}", debug.path),
+    }
+}
+
+/// Resolves one file, and says which other files were tried for its debug information; `None` if it was
+/// found in a folder and is to be skipped.
+fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<(Outcome, Vec<String>)> {
     let failed = |path: &Path, what| {
         let error = Error::Unread { what };
-        Some(Outcome::Failed(Failure { path: path.display().to_string(), error }))
+        Some((Outcome::Failed(Failure { path: path.display().to_string(), error }), Vec::new()))
     };
     let input = match input {
         Ok(input) => input,
@@ -253,9 +278,10 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }
     if !input.found && resolution.images.is_empty() && resolution.failures.is_empty() {
-        return Some(Outcome::Nothing(input.path.clone()));
+        return Some((Outcome::Nothing(input.path.clone()), Vec::new()));
     }
-    Some(Outcome::Resolved(resolution))
+    let tried = beside.tried().into_iter().map(|line| format!("{}: {line}", input.path.display())).collect();
+    Some((Outcome::Resolved(resolution), tried))
 }
 
 /// Reports diagnostics of the files, and files without markers.

@@ -105,18 +105,25 @@ impl ProjectSettings {
             let path = self.path.as_ref().map(|path| path.display().to_string());
             return writeln!(out, "{}", json!({ "file": path, "settings": settings }));
         }
-        for (name, value, line) in rows {
-            let from = match (&self.path, line) {
-                (Some(path), Some(line)) => format!("{}:{line}", path.display()),
+        self.lines(defaults, &[]).iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    /// The settings with what the given options say in their place, each with where it comes from.
+    pub(crate) fn lines(&self, defaults: &Defaults<'_>, options: &[(&str, Option<Json>)]) -> Vec<String> {
+        let line = |(name, value, line): (&str, Json, Option<usize>)| {
+            let option = options.iter().find(|(option, _)| *option == name).and_then(|(_, value)| value.clone());
+            let from = match (&option, &self.path, line) {
+                (Some(_), ..) => format!("--{name}"),
+                (None, Some(path), Some(line)) => format!("{}:{line}", path.display()),
                 _ => "default".to_owned(),
             };
             // A list or a string of JSON is one of TOML too.
-            match value {
-                Json::Null => writeln!(out, "{:<48} # {from}", format!("# no {name}"))?,
-                value => writeln!(out, "{:<48} # {from}", format!("{name} = {value}"))?,
+            match option.unwrap_or(value) {
+                Json::Null => format!("{:<48} # {from}", format!("# no {name}")),
+                value => format!("{:<48} # {from}", format!("{name} = {value}")),
             }
-        }
-        Ok(())
+        };
+        self.rows(defaults).into_iter().map(line).collect()
     }
 
     /// Each setting, its value, and its line in the file.

@@ -27,6 +27,9 @@ use crate::sources::Sources;
 pub(crate) struct Show {
     #[command(flatten)]
     inputs: Inputs,
+    /// Say on stderr where debug information was searched, and which files were taken
+    #[arg(short, long)]
+    verbose: bool,
     /// Print the whole resolution as JSON, the same as `smark list --json`
     #[arg(long)]
     json: bool,
@@ -45,6 +48,7 @@ EXAMPLES
 
 impl Show {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        let console = &Console { verbose: self.verbose, ..*console };
         if self.inputs.is_without_patterns() {
             anyhow::bail!("no NAME given: `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
         }

@@ -178,7 +178,7 @@ fn show_ends_as_list_does() {
     assert_eq!(err, "smark: no NAME given: `smark show '*' FILE` shows all markers, `smark list FILE` lists them\n");
     assert_eq!(folder.show(&[]).0, 2);
     assert_eq!(folder.show(&["a[", "scsi_mod.ko"]).0, 2);
-    assert_eq!(folder.show(&["-v", "a", "scsi_mod.ko"]).0, 2);
+    assert_eq!(folder.show(&["-x", "a", "scsi_mod.ko"]).0, 2);
 }
 
 #[test]
@@ -388,6 +388,27 @@ fn settings_hold_where_no_option_says_something_else() {
     assert!(fs::read_to_string(folder.0.join("markers.lock")).unwrap().contains("name = \"default\""));
     assert_eq!(folder.smark("check", &["--deny", "all", "scsi_mod.ko"]).0, 1);
     assert_eq!(folder.smark("check", &["--settings", "none", "scsi_mod.ko"]).0, 1);
+
+    let (status, quiet, err) = folder.smark("check", &["scsi_mod.ko"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let (status, text, err) =
+        folder.smark("check", &["-v", "--profile", "default", "--debug-dir", "dbg", "scsi_mod.ko"]);
+    assert_eq!((status, text), (0, quiet));
+    let said: Vec<String> =
+        err.lines().map(|line| line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "smark: deny = [] # default",
+        "smark: warn = [] # default",
+        "smark: allow = [\"all\"] # smark.toml:2",
+        "smark: debug-dir = [\"dbg\"] # --debug-dir",
+        "smark: lock = \"markers.lock\" # smark.toml:1",
+        "smark: profile = \"default\" # --profile",
+        "smark: scsi_mod.ko: no debug information was found",
+    ];
+    assert_eq!(said, expected);
+    let (status, _, err) = folder.show(&["-v", "scsi:*", "scsi_mod.ko"]);
+    assert_eq!((status, err.as_str()), (0, "smark: scsi_mod.ko: no debug information was found\n"));
+    assert_eq!(folder.show(&["-v", "-q", "scsi:*", "scsi_mod.ko"]).2, "");
 
     let sub =
         Command::new(env!("CARGO_BIN_EXE_smark")).args(["config", "--json"]).current_dir(folder.0.join("sub")).output();

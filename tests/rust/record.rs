@@ -240,6 +240,15 @@ fn a_report_is_what_trace_prints() {
     assert_eq!(texts.len(), 40 * ROUND);
     assert_eq!(texts, traced.lines().map(text).collect::<Vec<_>>());
     assert_eq!(status, 0);
+    // With -v it says what it reads.
+    let (verbose, status, said) = report(&recording, &["-v"]);
+    assert_eq!((verbose, status), (reported, 0));
+    let files = ["stream", "metadata", "smark/recording.json", "smark/end.json"].map(|file| recording.join(file));
+    let size = |file: &PathBuf| fs::metadata(file).expect("a file").len();
+    let mut expected: Vec<String> =
+        files.iter().map(|file| format!("smark: {}: {} bytes", file.display(), size(file))).collect();
+    expected.push("smark: no hits were lost while it was recorded".to_owned());
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }
 
 /// The bytes of all files of a recording.

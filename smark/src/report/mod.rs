@@ -73,6 +73,9 @@ pub(crate) struct Report {
     /// Replace the file
     #[arg(long, requires = "output")]
     force: bool,
+    /// Say on stderr which files are read, and whether the recording is whole
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Says what --json does here.
@@ -159,9 +162,11 @@ impl Report {
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let console = &Console { verbose: self.verbose, ..*console };
         let ReportOptions { operands, filter, doubtful, question, work } = self.options()?;
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
+        recording.tell(console);
         let asked = HitQuery { filter: filter.as_ref(), question: &question };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {

@@ -89,6 +89,16 @@ impl Recording {
         Ok(Self { status, ..Self::new(folder, description, stream, end, files, doubtful) })
     }
 
+    /// Says with `--verbose` which files are read, and how large they are.
+    pub(super) fn tell(&self, console: &Console) {
+        for path in &self.files {
+            match fs::metadata(path) {
+                Ok(file) => console.detail(&format!("{}: {} bytes", path.display(), file.len())),
+                Err(_) => console.detail(&format!("{}: no such file", path.display())),
+            }
+        }
+    }
+
     /// The markers that a pattern matches. Says which patterns match nothing.
     pub(super) fn select(
         &self,
@@ -108,7 +118,7 @@ impl Recording {
 
     /// Its hits. `status` is what is known so far.
     pub(super) fn hits(&self, status: Status) -> Hits<'_> {
-        Hits { recording: self, lost: 0, status: status.max(self.status) }
+        Hits { recording: self, lost: 0, is_whole: false, status: status.max(self.status) }
     }
 }
 
@@ -117,6 +127,8 @@ pub(super) struct Hits<'a> {
     recording: &'a Recording,
     /// How many were lost while it was recorded.
     lost: u64,
+    /// Whether all of them were read.
+    is_whole: bool,
     status: Status,
 }
 
@@ -128,7 +140,10 @@ impl Source for Hits<'_> {
         loop {
             match events.next_event() {
                 Ok(Some(hit)) if sink.hit(&hit)?.is_continue() => {}
-                Ok(_) => break,
+                Ok(last) => {
+                    self.is_whole = last.is_none();
+                    break;
+                }
                 Err(error) => {
                     console.error(&format!("{}: {error}", folder.join(ctf::STREAM).display()));
                     self.status = self.status.max(Status::Unreadable);
@@ -148,6 +163,8 @@ impl Source for Hits<'_> {
     fn end(self, console: &Console) -> anyhow::Result<ExitCode> {
         if self.lost > 0 {
             console.error(&format!("{} hits were lost while it was recorded", self.lost));
+        } else if self.is_whole {
+            console.detail("no hits were lost while it was recorded");
         }
         if self.recording.end.is_none() {
             console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
