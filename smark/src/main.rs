@@ -6,6 +6,7 @@ mod choice;
 mod compressed;
 mod config;
 mod console;
+mod containers;
 mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]

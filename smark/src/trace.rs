@@ -21,7 +21,8 @@ use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
 /// Print the hits of markers as they happen, each as its format says
 ///
 /// FILE is an executable or a shared object; every process that runs it is watched. With -p only that process is watched, with --
-/// COMMAND only the program that is started, and their children, with --cgroup what runs in a control group. PATTERN is a glob for
+/// COMMAND only the program that is started, and their children, with --cgroup or
+/// --container what runs in a control group or a container. PATTERN is a glob for
 /// marker names. An operand is a FILE if it contains a `/` or names an existing file.
 ///
 /// A line has the time in seconds since the start, the CPU, the thread's name, the process and thread numbers, the marker's name and
@@ -29,7 +30,7 @@ use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
 /// be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... --cgroup <PATH|ID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
+    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... --cgroup <PATH|ID> | --container <NAME|ID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
     mut_args(under_heading)
@@ -70,6 +71,8 @@ EXAMPLES
       smark trace --stack queue:failed -- ./server
   How often the markers are passed, ten times in a second:
       smark trace --every 100ms -p $(pidof server)
+  What happens in a container:
+      smark trace --container web
   What the kernel did in the meantime, in the same order:
       smark trace -e sched:sched_switch -e 'syscalls:sys_*_read' -- ./server
   An event of the kernel on the whole machine:

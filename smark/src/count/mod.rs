@@ -36,7 +36,7 @@ pub(crate) use self::question::{Ask, ValueLimits, interval};
 /// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. What could not be counted is said at the end.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... --cgroup <PATH|ID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
+    override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... --cgroup <PATH|ID> | --container <NAME|ID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
     mut_args(under_heading)

@@ -34,7 +34,7 @@ use crate::watch::{self, Buffer, Watch, events, under_heading};
 /// smark gets the signal USR1.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark record [OPTIONS] [PATTERN]... <FILE>...\n       smark record [OPTIONS] [PATTERN]... -p <PID>\n       smark record [OPTIONS] [PATTERN]... --cgroup <PATH|ID>\n       smark record [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
+    override_usage = "smark record [OPTIONS] [PATTERN]... <FILE>...\n       smark record [OPTIONS] [PATTERN]... -p <PID>\n       smark record [OPTIONS] [PATTERN]... --cgroup <PATH|ID> | --container <NAME|ID>\n       smark record [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
     mut_args(under_heading)

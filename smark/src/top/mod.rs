@@ -93,6 +93,8 @@ EXAMPLES
   What runs on several machines, in one table on the machine box:
       smark top --receive 0.0.0.0:7007
       smark top --send udp://box:7007
+  What runs in a container:
+      smark top --container web
   How often requests are passed on, beside what they cost:
       smark top --marker queue:submit target/release/server
   For Prometheus on this machine:
