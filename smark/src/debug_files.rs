@@ -20,6 +20,8 @@ pub(crate) struct DebugFolders<'a> {
     image: &'a Path,
     /// The folders of debug information (`--debug-dir`).
     folders: &'a [PathBuf],
+    /// The root folder of the process that has mapped the image, if it is not ours.
+    root: Option<&'a Path>,
     /// The files that were tried, each with what became of it.
     tried: Mutex<Vec<(DebugSourceKind, PathBuf, CandidateOutcome)>>,
 }
@@ -49,7 +51,13 @@ type Candidates = Vec<(DebugSourceKind, PathBuf)>;
 
 impl<'a> DebugFolders<'a> {
     pub(crate) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
-        Self { image, folders, tried: Mutex::default() }
+        Self { image, folders, root: None, tried: Mutex::default() }
+    }
+
+    /// The same for an image below the root folder of a process. Each path is tried here, and below
+    /// that folder.
+    pub(crate) fn inside(image: &'a Path, folders: &'a [PathBuf], root: &'a Path) -> Self {
+        Self { image, folders, root: Some(root), tried: Mutex::default() }
     }
 
     /// The files that were tried, in their order, as lines of text.
@@ -90,12 +98,26 @@ impl<'a> DebugFolders<'a> {
         let real = whole.as_deref().map_or(near, folder);
         let mut candidates = vec![near.join(name), near.join(".debug").join(name)];
         candidates.extend([real.join(name), real.join(".debug").join(name)]);
-        let below = real.strip_prefix("/").unwrap_or(real);
+        // What is below the root folder of a process is searched under the path that the process knows.
+        let below = self.root.and_then(|root| near.strip_prefix(root).ok());
+        let below = below.unwrap_or_else(|| real.strip_prefix("/").unwrap_or(real));
         candidates.extend(self.folders.iter().map(|folder| folder.join(below).join(name)));
         candidates.into_iter().map(|path| (DebugSourceKind::DebugLink, path)).collect()
     }
 
     fn candidates(&self, request: &DebugFileRequest<'_>) -> Candidates {
+        let mut candidates = self.candidates_here(request);
+        if let Some(root) = self.root {
+            let inside = |(source, path): &(DebugSourceKind, PathBuf)| {
+                let path = path.strip_prefix("/").ok().filter(|_| !path.starts_with(root))?;
+                Some((*source, root.join(path)))
+            };
+            candidates.extend(candidates.iter().filter_map(inside).collect::<Vec<_>>());
+        }
+        candidates
+    }
+
+    fn candidates_here(&self, request: &DebugFileRequest<'_>) -> Candidates {
         match *request {
             DebugFileRequest::Debug { build_id, link } => {
                 let mut candidates =
@@ -267,6 +289,24 @@ mod tests {
         );
         let request = DebugFileRequest::Split { of: "/no/such/prog", name: b"o/a.dwo", comp_dir: Some(b"/src") };
         assert_eq!(paths(&request)[..3], ["dwo /src/o/a.dwo", "dwo /no/such/o/a.dwo", "dwo /no/such/a.dwo"]);
+        let folders = ["/dbg".into()];
+        let inside = DebugFolders::inside(Path::new("/proc/7/root/no/such/prog"), &folders, Path::new("/proc/7/root"));
+        let request = DebugFileRequest::Debug { build_id: Some("ab12cd"), link: Some(b"prog.debug") };
+        let found: Vec<_> =
+            inside.candidates(&request).into_iter().map(|(_, path)| path.display().to_string()).collect();
+        assert_eq!(
+            found,
+            [
+                "/dbg/.build-id/ab/12cd.debug",
+                "/proc/7/root/no/such/prog.debug",
+                "/proc/7/root/no/such/.debug/prog.debug",
+                "/proc/7/root/no/such/prog.debug",
+                "/proc/7/root/no/such/.debug/prog.debug",
+                "/dbg/no/such/prog.debug",
+                "/proc/7/root/dbg/.build-id/ab/12cd.debug",
+                "/proc/7/root/dbg/no/such/prog.debug",
+            ]
+        );
         let request = DebugFileRequest::Package { of: "/dbg/prog.debug" };
         assert_eq!(paths(&request), ["dwp /dbg/prog.debug.dwp", "dwp /no/such/prog.dwp"]);
     }

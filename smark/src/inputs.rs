@@ -257,6 +257,12 @@ fn debug_information(image: &ResolvedImage) -> String {
     }
 }
 
+/// The folder below which a file has a path.
+fn root_of<'a>(file: &'a Path, path: &Path) -> Option<&'a Path> {
+    let path = path.strip_prefix("/").ok()?;
+    file.ends_with(path).then(|| file.ancestors().nth(path.components().count()))?
+}
+
 /// Resolves one file, and says which other files were tried for its debug information; `None` if it was
 /// found in a folder and is to be skipped.
 fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<(Outcome, Vec<String>)> {
@@ -272,7 +278,11 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
         Ok(bytes) => bytes?,
         Err(error) => return failed(&input.path, files::reason(&error)),
     };
-    let beside = DebugFolders::new(input.beside.as_ref().unwrap_or(&input.path), folders);
+    let root = input.beside.as_deref().and_then(|beside| root_of(beside, &input.path));
+    let beside = match (&input.beside, root) {
+        (Some(beside), Some(root)) => DebugFolders::inside(beside, folders, root),
+        (beside, _) => DebugFolders::new(beside.as_ref().unwrap_or(&input.path), folders),
+    };
     let mut resolution = resolve::resolve_with_debug_files(&input.path.display().to_string(), &bytes, detail, &beside);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());

@@ -7,6 +7,7 @@ mod groups;
 mod headings;
 mod matching;
 mod named_files;
+mod namespaces;
 mod options;
 mod patterns;
 pub(crate) mod pids;

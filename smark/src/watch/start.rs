@@ -105,6 +105,7 @@ impl Options {
             has_hits: false,
             is_told: false,
             let_go: HashSet::new(),
+            numbered: HashSet::new(),
             watch: self,
         };
         watching.status = events::add(console, &mut watching.plan, &watching.watch.events)?;

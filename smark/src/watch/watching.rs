@@ -61,6 +61,8 @@ pub(crate) struct Watching {
     pub(super) is_told: bool,
     /// The programs that trace others themselves, of which it was said.
     pub(super) let_go: HashSet<String>,
+    /// The processes of whose numbers in their namespaces it was said.
+    pub(super) numbered: HashSet<u32>,
     pub(crate) watch: Options,
 }
 
@@ -148,6 +150,7 @@ impl Watching {
     /// Watches the files that a process has mapped, or all that are watched have.
     pub(super) fn follow(&mut self, console: &Console, pid: Option<u32>) -> anyhow::Result<()> {
         let pids = pid.map_or_else(|| self.processes(), |pid| vec![pid]);
+        self.tell_numbers(console, &pids);
         let files = pids.iter().filter_map(|pid| mapped::files(*pid)).flat_map(|(files, _)| files).collect();
         self.watch_files(console, files)?;
         self.arm(console);
