@@ -134,7 +134,7 @@ fn visit(node: &Node, each: &mut dyn FnMut(&Node)) {
             | TextFunction::Symbolic { value, .. }
             | TextFunction::MemoryError(value) => visit(value, each),
             TextFunction::Array { place, count, size } => {
-                [place, count, size].into_iter().for_each(|node| visit(node, each))
+                [place, count, size].into_iter().for_each(|node| visit(node, each));
             }
             TextFunction::Hex { place, length, .. } => [place, length].into_iter().for_each(|node| visit(node, each)),
             TextFunction::Dump(dump) => {
