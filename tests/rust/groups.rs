@@ -143,6 +143,7 @@ impl Drop for TestGroup {
             let _ = fs::write(self.folder.join("cgroup.kill"), "1");
             sleep(Duration::from_millis(5));
         }
+        assert!(std::thread::panicking() || !self.folder.exists(), "{} is left", self.folder.display());
     }
 }
 
@@ -290,7 +291,8 @@ fn what_comes_to_a_group_is_watched() {
     group.take(first.id());
     smark.wait_for(&format!("of {}", text(&moved)));
     first.pass(10);
-    let deep = group.below("a").below("b");
+    let above = group.below("a");
+    let deep = above.below("b");
     let script = r#"echo $$ > "$0/cgroup.procs" && exec "$1" 2"#;
     let mut second = Passer::start(Command::new("sh").args(["-c", script]).arg(&deep.folder).arg(&executed));
     smark.wait_for(&format!("of {}", text(&executed)));
