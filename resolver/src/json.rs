@@ -4,8 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::text::shown;
@@ -106,7 +106,8 @@ pub struct Hexadecimal(#[serde(with = "hexadecimal")] pub u64);
 
 /// Numbers that are written as `"0x1f"`.
 pub(crate) mod hexadecimal {
-    use super::{Deserialize, Deserializer, Error, Serializer, Unexpected};
+    use serde::de::{Error, Unexpected};
+    use serde::{Deserialize, Deserializer, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{number:#x}"))

@@ -10,7 +10,7 @@
 //! | `smark/end.json` | how the recording ended; missing if the recorder was killed |
 //!
 //! All of it is plain data here: the [`writer`] makes packets of hits, the [`reader`] makes hits of
-//! packets, and [`chosen`] says which of them are wanted. A [`flight`] recorder keeps the
+//! packets, and [`selection`] says which of them are wanted. A [`flight`] recorder keeps the
 //! newest packets.
 
 pub mod description;

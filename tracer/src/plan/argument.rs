@@ -12,7 +12,7 @@ use simple_markers_resolver::resolve::Verdict;
 use simple_markers_resolver::types::Names;
 use strum::IntoStaticStr;
 
-use super::field_type::{FieldType, Kind, Length};
+use super::field_type::{FieldType, Length, ValueKind};
 
 /// The most bytes of a text that are read. So the layout of a record cannot overflow.
 pub const MAX_TEXT: u16 = 1024;
@@ -222,7 +222,7 @@ struct ArgumentMembers {
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<Box<JsonObject<Self>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<Kind>,
+    kind: Option<ValueKind>,
     /// `Some(None)` is the size of a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<Option<u8>>,

@@ -29,7 +29,7 @@ pub enum FieldType {
 /// The member `kind`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", expecting = "it is none of signed, unsigned, float, pointer, unicode and text")]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Text,
     #[serde(untagged)]
     Number(NumberKind),
@@ -47,27 +47,27 @@ pub(crate) enum Length {
 
 impl FieldType {
     /// The members `kind`, `size` and `array`.
-    pub(crate) fn members(self) -> (Kind, Option<u8>, Option<Length>) {
+    pub(crate) fn members(self) -> (ValueKind, Option<u8>, Option<Length>) {
         match self {
-            Self::Text => (Kind::Text, None, None),
-            Self::Number { size, kind } => (Kind::Number(kind), Some(size), None),
+            Self::Text => (ValueKind::Text, None, None),
+            Self::Number { size, kind } => (ValueKind::Number(kind), Some(size), None),
             Self::Array { size, kind, count } => {
-                (Kind::Number(kind), Some(size), Some(count.map_or(Length::Dynamic, Length::Count)))
+                (ValueKind::Number(kind), Some(size), Some(count.map_or(Length::Dynamic, Length::Count)))
             }
         }
     }
 
     /// The type with these members, or why there is none.
-    pub(crate) fn of(kind: Kind, size: Option<u8>, array: Option<Length>) -> Result<Self, &'static str> {
+    pub(crate) fn of(kind: ValueKind, size: Option<u8>, array: Option<Length>) -> Result<Self, &'static str> {
         match (kind, size, array) {
-            (Kind::Text, ..) => Ok(Self::Text),
-            (Kind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), None) => Ok(Self::Number { size, kind }),
-            (Kind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), Some(length)) => {
+            (ValueKind::Text, ..) => Ok(Self::Text),
+            (ValueKind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), None) => Ok(Self::Number { size, kind }),
+            (ValueKind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), Some(length)) => {
                 let count = if let Length::Count(count) = length { Some(count) } else { None };
                 Ok(Self::Array { size, kind, count })
             }
-            (Kind::Number(_), None, _) => Err("missing field `size`"),
-            (Kind::Number(_), Some(_), _) => Err("`size` is none of 1, 2, 4 and 8"),
+            (ValueKind::Number(_), None, _) => Err("missing field `size`"),
+            (ValueKind::Number(_), Some(_), _) => Err("`size` is none of 1, 2, 4 and 8"),
         }
     }
 }

@@ -24,7 +24,7 @@ pub use condition::{Condition, LONGEST_TEXT, Number, Operator, Place, Readable};
 pub use event::{COMMON, EventField, KernelEvent};
 pub(crate) use expression::{MAX_DEPTH, MAX_NODES};
 pub use field_type::FieldType;
-pub(crate) use field_type::{Kind, Length};
+pub(crate) use field_type::{Length, ValueKind};
 pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
 pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};

@@ -25,7 +25,9 @@ use strum::IntoStaticStr;
 
 use super::identifier::identifier;
 use crate::event::KnownNames;
-use crate::plan::{KernelEvent, Kind, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
+use crate::plan::{
+    KernelEvent, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source, ValueKind,
+};
 
 pub use crate::plan::FieldType;
 
@@ -193,7 +195,7 @@ pub struct ClassField {
 struct FieldMembers {
     argument: usize,
     name: String,
-    kind: Kind,
+    kind: ValueKind,
     size: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     array: Option<Length>,
