@@ -66,6 +66,7 @@ impl Program for Packages {
             // `smark check --fix` does not change what cargo vendored, but this is a copy.
             let checksum = source.join(package).join(".cargo-checksum.json");
             at(&checksum, fs::remove_file(&checksum))?;
+            declare_markers(&source.join(package))?;
         }
         let patches: String =
             self.libraries.iter().map(|(name, _)| format!("{name} = {{ path = {name:?} }}\n")).collect();
@@ -244,6 +245,19 @@ impl Packages {
         }
         Err(Failure::Markers(refused.markers, String::from_utf8_lossy(&output.stdout).into_owned()))
     }
+}
+
+/// Lets a package of the edition 2015 name the crate of the markers: there it has to be declared.
+fn declare_markers(package: &Path) -> Result<(), String> {
+    let manifest = package.join("Cargo.toml");
+    if at(&manifest, fs::read_to_string(&manifest))?.contains("\nedition = ") {
+        return Ok(());
+    }
+    for root in ["src/main.rs", "src/lib.rs"].map(|name| package.join(name)).iter().filter(|root| root.exists()) {
+        let text = at(root, fs::read_to_string(root))?;
+        at(root, fs::write(root, format!("{text}\nextern crate simple_markers;\n")))?;
+    }
+    Ok(())
 }
 
 /// Copies a folder to one that has nothing else.
