@@ -114,9 +114,16 @@ struct Options {
 /// Runs the tests that the command line selects.
 #[must_use]
 pub fn main() -> ExitCode {
+    main_with(1)
+}
+
+/// The same with so many threads for each processor, for tests that mostly wait.
+#[must_use]
+pub fn main_with(threads: usize) -> ExitCode {
     let Options { mut arguments, mut filters } = Options::parse();
-    let threads = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
-    arguments.test_threads = arguments.test_threads.or_else(threads);
+    let given = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+    let threads = || Some(threads * std::thread::available_parallelism().ok()?.get());
+    arguments.test_threads = arguments.test_threads.or_else(given).or_else(threads);
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         let is_noted = trial::note(format_args!("{panic}"));
