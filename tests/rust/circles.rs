@@ -5,19 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};
 
-use super::rust_files::{has_cfg, rust_files, stem};
-
-/// The folders of the crates' sources.
-const CRATES: [&str; 8] = [
-    "markers/macros/src",
-    "markers/record/src",
-    "markers/recorder/src",
-    "resolver/src",
-    "smark/src",
-    "tracer/events/src",
-    "tracer/src",
-    "tracer/top/src",
-];
+use super::rust_files::{CRATES, has_cfg, rust_files, stem};
 
 type Module = Vec<String>;
 

@@ -2,6 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+/// The folders of the crates' sources.
+pub(crate) const CRATES: [&str; 8] = [
+    "markers/macros/src",
+    "markers/record/src",
+    "markers/recorder/src",
+    "resolver/src",
+    "smark/src",
+    "tracer/events/src",
+    "tracer/src",
+    "tracer/top/src",
+];
+
 /// The files below a folder of the repository that `is_wanted`, by their paths from there, with their
 /// syntax.
 pub(crate) fn rust_files(folder: &str, is_wanted: impl Fn(&Path) -> bool) -> Vec<(PathBuf, syn::File)> {

@@ -6,18 +6,7 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-use super::rust_files::{has_cfg, rust_files, stem};
-
-const CRATES: [&str; 8] = [
-    "markers/macros/src",
-    "markers/record/src",
-    "markers/recorder/src",
-    "resolver/src",
-    "smark/src",
-    "tracer/events/src",
-    "tracer/src",
-    "tracer/top/src",
-];
+use super::rust_files::{CRATES, has_cfg, rust_files, stem};
 
 /// Participles that do not end in `ed`.
 const IRREGULAR: [&str; 13] =

@@ -7,7 +7,7 @@ use super::bpf::{self, Kind, MapType};
 use super::error::Error;
 use super::groups::Group;
 use super::mmaps::Mmaps;
-use super::processes::{Among, TaskNumbers};
+use super::processes::{Among, TaskNumbers, read_number};
 use super::ring::RingBuffer;
 use super::uprobes::{UprobeLink, UprobeProgram, Uprobes};
 use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
@@ -65,13 +65,8 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
 fn moved(numbers: TaskNumbers) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     let end = code.label();
-    code.load(Size::Eight, Reg::R3, Reg::R1, 16);
-    code.alu_immediate(Alu::Add, Reg::R3, numbers.tgid.offset as i32);
-    code.store_immediate(Size::Eight, Reg::Frame, -8, 0);
-    code.copy(Reg::R1, Reg::Frame);
-    code.alu_immediate(Alu::Add, Reg::R1, -8);
-    code.set(Reg::R2, numbers.tgid.size.bytes().into());
-    code.call(Helper::ProbeReadKernel);
+    code.load(Size::Eight, Reg::R7, Reg::R1, 16);
+    read_number(&mut code, numbers.tgid, -8);
     code.load(Size::Eight, Reg::R8, Reg::Frame, -8);
     write(code, end)
 }

@@ -26,7 +26,7 @@ const PROCESS: i16 = -8;
 const THREAD: i16 = -16;
 
 /// Reads a number of the task in `R7` to a word of the stack.
-fn read(code: &mut Assembler, number: KernelNumber, word: i16) {
+pub(super) fn read_number(code: &mut Assembler, number: KernelNumber, word: i16) {
     code.copy(Reg::R3, Reg::R7);
     code.alu_immediate(Alu::Add, Reg::R3, number.offset as i32);
     code.store_immediate(Size::Eight, Reg::Frame, word, 0);
@@ -61,13 +61,13 @@ fn forked(numbers: TaskNumbers, follow: bool) -> Result<Code, TooLong> {
     process_byte(&mut code, Reg::R0);
     code.load(Size::One, Reg::R1, Reg::R1, 0);
     code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, done);
-    read(&mut code, numbers.tgid, PROCESS);
+    read_number(&mut code, numbers.tgid, PROCESS);
     if !follow {
         code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
         code.jump_if(JumpCondition::NotEqual, Reg::R1, Reg::R8, done);
     }
     set(&mut code, PROCESS, true);
-    read(&mut code, numbers.pid, THREAD);
+    read_number(&mut code, numbers.pid, THREAD);
     set(&mut code, THREAD, true);
     code.place(done);
     end(code)
@@ -78,7 +78,7 @@ fn freed(numbers: TaskNumbers) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     code.load(Size::Eight, Reg::R7, Reg::R1, 0);
     // The first thread, which has the number of the process, is freed last.
-    read(&mut code, numbers.pid, THREAD);
+    read_number(&mut code, numbers.pid, THREAD);
     set(&mut code, THREAD, false);
     end(code)
 }
