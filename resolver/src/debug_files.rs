@@ -4,6 +4,8 @@
 //! candidates ([`DebugFiles`]). `resolve` checks each one by its build id, its checksum or the id of a
 //! split unit.
 
+pub use crate::image::{MINI_DEBUG_INFO, unpack_mini_debug_info};
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, RunTimeEndian};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
-use simple_markers_resolver::debug_files::{DebugFile, DebugFileRequest, DebugFiles as _};
+use simple_markers_resolver::debug_files::{
+    DebugFile, DebugFileRequest, DebugFiles as _, MINI_DEBUG_INFO, unpack_mini_debug_info,
+};
 use simple_markers_resolver::text::hexadecimal;
 
 use crate::debug_files::DebugFolders;
@@ -134,7 +136,7 @@ fn debug(of: &object::File<'_>) -> Option<Context<EndianArcSlice<RunTimeEndian>>
     Context::from_dwarf(Dwarf::load(section).ok()?).ok()
 }
 
-/// The functions of `.symtab`, or of `.dynsym` if the file has no other.
+/// The functions of `.symtab`. If the file is stripped, those of `.dynsym` and of `.gnu_debugdata`.
 fn functions(of: &object::File<'_>) -> Vec<(Range<u64>, Arc<str>)> {
     let function = |symbol: object::Symbol<'_, '_>| {
         let is_function = symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0;
@@ -146,6 +148,11 @@ fn functions(of: &object::File<'_>) -> Vec<(Range<u64>, Arc<str>)> {
     let mut functions: Vec<(Range<u64>, Arc<str>)> = of.symbols().filter_map(function).collect();
     if functions.is_empty() {
         functions = of.dynamic_symbols().filter_map(function).collect();
+        let section = of.section_by_name(MINI_DEBUG_INFO).and_then(|section| section.data().ok());
+        let mini = section.and_then(|section| unpack_mini_debug_info(section).ok());
+        if let Some(mini) = mini.as_deref().and_then(|bytes| object::File::parse(bytes).ok()) {
+            functions.extend(mini.symbols().filter_map(function));
+        }
     }
     // Of several names, the last in this order is taken, so that the result is always the same.
     functions.sort_by(|(a, name_a), (b, name_b)| (a.start, a.end, name_b).cmp(&(b.start, b.end, name_a)));

@@ -282,6 +282,48 @@ fn modules_have_companions() {
     assert_eq!(image["debug"], Value::Null, "{}", image["diagnostics"]);
 }
 
+/// The mini debug information of GDB's manual: the functions that are not dynamic, compressed.
+#[test]
+fn functions_of_mini_debug_information_have_names() {
+    if tools::find("xz").is_none() {
+        return;
+    }
+    let folder = Folder::new("mini");
+    folder.build("gcc", "", "prog");
+    let functions = |image: &Value| -> Vec<String> {
+        let markers = image["markers"].as_array().expect("markers").iter();
+        let sites = markers.flat_map(|marker| marker["sites"].as_array().expect("sites"));
+        sites.map(|site| site["function"].as_str().unwrap_or("none").to_owned()).collect()
+    };
+    folder.run("objcopy --strip-debug --keep-section=.debug.simple_marker* prog symbols");
+    let whole = functions(&folder.image("symbols"));
+    assert!(whole.iter().all(|name| name == "main" || name == "other") && whole.len() > MARKERS, "{whole:?}");
+    folder.run("objcopy --strip-all --keep-section=.debug.simple_marker* prog stripped");
+    assert!(functions(&folder.image("stripped")).iter().all(|name| name == "none"));
+
+    folder.write("names", b"main\nother\n");
+    folder.run("objcopy -S --keep-symbols=names symbols mini");
+    folder.run("xz -k mini");
+    folder.run("objcopy --add-section .gnu_debugdata=mini.xz stripped embedded");
+    assert_eq!(functions(&folder.image("embedded")), whole);
+    let said =
+        tools::run(Command::new("gdb").args(["-batch", "-ex", "info symbol other"]).arg(folder.path("embedded")));
+    assert!(said.starts_with("other in section .text"), "{said}");
+
+    // What is damaged is an error, and the rest is reported.
+    let packed = folder.read("mini.xz");
+    let mut flipped = packed.clone();
+    flipped[40] ^= 1;
+    for bytes in [&packed[..packed.len() / 2], &flipped, b"no xz", b""] {
+        folder.write("damaged.xz", bytes);
+        folder.run("objcopy --add-section .gnu_debugdata=damaged.xz stripped impaired");
+        let listed = folder.smark("list impaired");
+        assert_eq!(listed.status, 2, "{}", listed.stderr);
+        assert!(listed.stderr.starts_with("smark: impaired: .gnu_debugdata: "), "{}", listed.stderr);
+        assert_eq!(listed.stdout, folder.smark("list stripped").stdout.replace("stripped", "impaired"));
+    }
+}
+
 #[test]
 fn dwz_moves_entries() {
     if tools::find("dwz").is_none() {

@@ -152,6 +152,29 @@ fn stacks_are_those_of_gdb() {
     assert_eq!(frames[from..], without[1..7], "{printed}");
 }
 
+/// A stripped program whose functions only `.gnu_debugdata` names.
+#[test]
+fn mini_debug_information_names_functions() {
+    if !can_watch() || find("xz").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    programs(folder.path(), &["-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]);
+    let named = |program: &Path| -> Vec<String> {
+        let (found, _) = functions(program, &[]);
+        found.into_iter().map(|(name, ..)| name).take_while(|name| !name.starts_with("__libc_start")).collect()
+    };
+    let run = |command: &str| run(Command::new("sh").args(["-c", command]).current_dir(folder.path()));
+    // No dynamic symbol is left that covers the addresses.
+    run("objcopy --strip-all main stripped && printf 'main\\nmiddle\\n' >names");
+    run("objcopy -S --keep-symbols=names main mini && xz mini");
+    run("objcopy --add-section .gnu_debugdata=mini.xz stripped embedded");
+    let stripped = named(&folder.path().join("stripped"));
+    assert_eq!(stripped, ["inner", "call"]);
+    let embedded = named(&folder.path().join("embedded"));
+    assert_eq!(embedded, ["inner", "call", "middle", "middle", "middle", "main"]);
+}
+
 #[test]
 fn a_stack_that_goes_on_is_cut() {
     if !can_watch() {

@@ -1,4 +1,5 @@
-//! The symbols of an ELF file's symbol table (gABI "Symbol Table"), sorted by address.
+//! The symbols of an ELF file's symbol table (gABI "Symbol Table"), sorted by address. A stripped file
+//! has those of its dynamic linking, and of its [mini debug info](super::mini_debug_info).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -6,8 +7,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym as _, SymbolTable as ElfSymbolTable};
-use object::{Endianness, SectionIndex, elf};
+use object::{Endianness, Object as _, ObjectSection as _, SectionIndex, elf};
 
+use super::mini_debug_info::{MINI_DEBUG_INFO, unpack_mini_debug_info};
+use crate::Error;
+use crate::error::parser_says;
 use crate::ranges::RangeMap;
 
 /// A function or variable symbol.
@@ -71,38 +75,17 @@ impl Symbol {
     fn section(&self) -> Option<SectionIndex> {
         (self.section != 0).then_some(SectionIndex(self.section as usize))
     }
-}
 
-/// The functions and variables of `.symtab`, or of `.dynsym` if the image is stripped.
-#[derive(Debug)]
-pub(super) struct SymbolTable {
-    /// The file range of the string table.
-    pub(super) strings: Range<usize>,
-    /// The symbols, sorted by section, address and index.
-    pub(super) symbols: Vec<Symbol>,
-    /// Whether the symbols are from `.dynsym`.
-    pub(super) is_dynamic: bool,
-    pub(super) functions: OnceLock<ByAddress>,
-    pub(super) variables: OnceLock<ByAddress>,
-}
-
-/// The symbol for each address, as an index into [`SymbolTable::symbols`]. The key is the section
-/// in a relocatable object, otherwise `None`.
-pub(super) type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
-
-impl SymbolTable {
-    pub(super) fn new(strings: Range<usize>, symbols: Vec<Symbol>, is_dynamic: bool) -> Self {
-        Self { strings, symbols, is_dynamic, functions: OnceLock::new(), variables: OnceLock::new() }
-    }
-
-    pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> Self {
+    /// The functions and variables of a table, in its order.
+    fn all<Elf: FileHeader<Endian = Endianness>>(
+        file: &ElfFile<'_, Elf>,
+        table: &ElfSymbolTable<'_, Elf>,
+    ) -> Vec<Self> {
         let endian = file.endian();
         let header = file.elf_header();
         let is_relocatable = header.e_type(endian) == elf::ET_REL;
         // The low bit of a function's value marks Thumb code (AAELF32 5.5.3).
         let mask = if header.e_machine(endian) == elf::EM_ARM { !1 } else { !0 };
-        let is_dynamic = file.elf_symbol_table().is_empty();
-        let table = if is_dynamic { file.elf_dynamic_symbol_table() } else { file.elf_symbol_table() };
         let mut symbols = Vec::with_capacity(table.len());
         for (index, symbol) in table.enumerate() {
             let kind = symbol.st_type();
@@ -117,11 +100,84 @@ impl SymbolTable {
             let section = if is_relocatable { u32::try_from(section.0).unwrap_or(0) } else { 0 };
             let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
             let (end, name, bind) = (start.saturating_add(size), symbol.st_name(endian), symbol.st_bind());
-            symbols.push(Symbol { start, end, index: index_in_table, name, section, kind, bind });
+            symbols.push(Self { start, end, index: index_in_table, name, section, kind, bind });
         }
+        symbols
+    }
+}
+
+/// Where the names of symbols are.
+#[derive(Debug)]
+pub(super) enum SymbolNames {
+    /// In this range of the file.
+    File(Range<usize>),
+    /// In these bytes: they are from several string tables.
+    Joined(Vec<u8>),
+}
+
+/// The functions and variables of `.symtab`. If the image is stripped, those of `.dynsym` and of
+/// `.gnu_debugdata`.
+#[derive(Debug)]
+pub(super) struct SymbolTable {
+    pub(super) names: SymbolNames,
+    /// The symbols, sorted by section, address and index.
+    pub(super) symbols: Vec<Symbol>,
+    /// Whether the image is stripped. Then functions may be missing: `.gnu_debugdata` usually leaves
+    /// out the weak ones.
+    pub(super) is_stripped: bool,
+    /// Why `.gnu_debugdata` was not read; `None` if it was, or if it was not needed.
+    pub(super) problem: Option<Error>,
+    pub(super) functions: OnceLock<ByAddress>,
+    pub(super) variables: OnceLock<ByAddress>,
+}
+
+/// The symbol for each address, as an index into [`SymbolTable::symbols`]. The key is the section
+/// in a relocatable object, otherwise `None`.
+pub(super) type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
+
+impl SymbolTable {
+    /// The table of an image without symbols.
+    pub(super) fn empty() -> Self {
+        Self::new(SymbolNames::File(0..0), Vec::new(), false, None)
+    }
+
+    fn new(names: SymbolNames, mut symbols: Vec<Symbol>, is_stripped: bool, problem: Option<Error>) -> Self {
         symbols.shrink_to_fit();
         symbols.sort_unstable_by_key(|symbol| (symbol.section, symbol.start, symbol.index));
-        Self::new(strings_of(file, table), symbols, is_dynamic)
+        Self { names, symbols, is_stripped, problem, functions: OnceLock::new(), variables: OnceLock::new() }
+    }
+
+    pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>, data: &[u8]) -> Self {
+        let table = file.elf_symbol_table();
+        if !table.is_empty() {
+            return Self::new(SymbolNames::File(strings_of(file, table)), Symbol::all(file, table), false, None);
+        }
+        let table = file.elf_dynamic_symbol_table();
+        let (strings, mut symbols) = (strings_of(file, table), Symbol::all(file, table));
+        let section = file.section_by_name_bytes(MINI_DEBUG_INFO.as_bytes());
+        let stripped = |symbols, problem| Self::new(SymbolNames::File(strings.clone()), symbols, true, problem);
+        let Some(section) = section else { return stripped(symbols, None) };
+        let malformed = |error| Error::Section { section: MINI_DEBUG_INFO.to_owned(), what: parser_says(error) };
+        let read = section.data().map_err(malformed).and_then(unpack_mini_debug_info).and_then(|bytes| {
+            let mini = ElfFile::<'_, Elf>::parse(&*bytes).map_err(malformed)?;
+            let table = mini.elf_symbol_table();
+            let names = bytes.get(strings_of(&mini, table)).unwrap_or_default().to_vec();
+            Ok((names, Symbol::all(&mini, table)))
+        });
+        let (mut names, mut more) = match read {
+            Ok(read) => read,
+            Err(problem) => return stripped(symbols, Some(problem)),
+        };
+        // Names and indexes of the dynamic symbols follow those of the others.
+        let indexes = more.iter().map(|symbol| symbol.index).max().map_or(0, |last| last.saturating_add(1));
+        let start = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        for symbol in &mut symbols {
+            symbol.name = symbol.name.saturating_add(start);
+            symbol.index = symbol.index.saturating_add(indexes);
+        }
+        names.extend_from_slice(data.get(strings).unwrap_or_default());
+        more.append(&mut symbols);
+        Self::new(SymbolNames::Joined(names), more, true, None)
     }
 
     /// Maps each address to one of the selected symbols. A symbol without a size (assembly without

@@ -12,7 +12,8 @@ use simple_markers_record::ghost;
 
 use super::Image;
 pub(crate) use super::symbol_table::Symbol;
-use super::symbol_table::{ByAddress, SymbolTable, strings_of};
+use super::symbol_table::{ByAddress, SymbolNames, SymbolTable, strings_of};
+use crate::Error;
 
 /// The longest symbol name that is read, in bytes. C++ and Rust names reach a few thousand bytes.
 const WINDOW: usize = 16 << 10;
@@ -26,7 +27,7 @@ pub(crate) struct Symbols<'a> {
 }
 
 impl Image<'_> {
-    /// The functions of `.symtab`, or of `.dynsym` if the image is stripped.
+    /// The functions of `.symtab`. If the image is stripped, those of `.dynsym` and `.gnu_debugdata`.
     #[must_use]
     pub(crate) fn functions(&self) -> Symbols<'_> {
         let table = self.symbol_table();
@@ -61,14 +62,23 @@ impl Image<'_> {
     }
 
     fn named<'a>(&'a self, table: &'a SymbolTable, by_address: &'a ByAddress) -> Symbols<'a> {
-        Symbols { strings: self.data.get(table.strings.clone()).unwrap_or_default(), table, by_address }
+        let strings = match &table.names {
+            SymbolNames::File(range) => self.data.get(range.clone()).unwrap_or_default(),
+            SymbolNames::Joined(bytes) => bytes,
+        };
+        Symbols { strings, table, by_address }
+    }
+
+    /// Why the symbols in `.gnu_debugdata` were not read; `None` if they were, or were not asked for.
+    pub(crate) fn symbol_problem(&self) -> Option<&Error> {
+        self.symbols.get()?.problem.as_ref()
     }
 
     fn symbol_table(&self) -> &SymbolTable {
         self.symbols.get_or_init(|| match &self.elf {
-            object::File::Elf32(elf) => SymbolTable::of(elf),
-            object::File::Elf64(elf) => SymbolTable::of(elf),
-            _ => SymbolTable::new(0..0, Vec::new(), false),
+            object::File::Elf32(elf) => SymbolTable::of(elf, self.data),
+            object::File::Elf64(elf) => SymbolTable::of(elf, self.data),
+            _ => SymbolTable::empty(),
         })
     }
 }
@@ -115,26 +125,26 @@ impl<'a> Symbols<'a> {
 
     /// The functions of `.symtab`, sorted by address. Empty if the image is stripped.
     fn typed(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
-        let is_dynamic = self.table.is_dynamic;
-        self.table.symbols.iter().filter(move |symbol| !is_dynamic && symbol.is_function())
+        let is_stripped = self.table.is_stripped;
+        self.table.symbols.iter().filter(move |symbol| !is_stripped && symbol.is_function())
     }
 
     /// The functions of `.symtab` that start at an address, in table order. The image must be
     /// linked.
     pub(crate) fn starting_at(&self, address: u64) -> impl Iterator<Item = &'a Symbol> + use<'a> {
-        let is_dynamic = self.table.is_dynamic;
+        let is_stripped = self.table.is_stripped;
         let first = self.table.symbols.partition_point(|symbol| symbol.start < address);
         let here = self.table.symbols.get(first..).unwrap_or_default().iter();
         let here = here.take_while(move |symbol| symbol.start == address);
-        here.filter(move |symbol| !is_dynamic && symbol.is_function())
+        here.filter(move |symbol| !is_stripped && symbol.is_function())
     }
 
     /// The functions of `.symtab` that share their address with another one. The image must be
     /// linked.
     pub(crate) fn sharing(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
-        let is_dynamic = self.table.is_dynamic;
+        let is_stripped = self.table.is_stripped;
         self.table.symbols.chunk_by(|one, other| one.start == other.start).flat_map(move |group| {
-            let is_meant = move |symbol: &&Symbol| !is_dynamic && symbol.is_function();
+            let is_meant = move |symbol: &&Symbol| !is_stripped && symbol.is_function();
             let is_shared = group.iter().filter(is_meant).nth(1).is_some();
             group.iter().filter(is_meant).filter(move |_| is_shared)
         })

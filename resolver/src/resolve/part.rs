@@ -72,6 +72,9 @@ impl Part {
         }
 
         debug.report(&mut diagnostics);
+        if let Some(problem) = image.symbol_problem() {
+            diagnostics.error(problem);
+        }
         // An image without markers needs no debug information.
         if !markers.is_empty() {
             for (section, problem) in files.notes() {
