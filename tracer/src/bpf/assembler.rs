@@ -92,14 +92,12 @@ impl Assembler {
 
     /// `destination = destination operation source`.
     pub fn alu(&mut self, operation: Alu, destination: Reg, source: Reg) {
-        let (code, offset) = operation.code();
-        self.push(0x07 | BY_REGISTER | code, destination, source, offset, 0);
+        self.push(0x07 | BY_REGISTER | operation.code(), destination, source, 0, 0);
     }
 
     /// `destination = destination operation immediate`. The immediate is sign-extended.
     pub fn alu_immediate(&mut self, operation: Alu, destination: Reg, immediate: i32) {
-        let (code, offset) = operation.code();
-        self.push(0x07 | code, destination, Reg::R0, offset, immediate);
+        self.push(0x07 | operation.code(), destination, Reg::R0, 0, immediate);
     }
 
     /// `destination = -destination`.

@@ -196,10 +196,7 @@ impl Compiler<'_> {
             Unary::Neg => return Err(Uncompilable::Types),
             Unary::Abs if is_signed => {
                 self.extend(Reg::R0, of);
-                let positive = self.code.label();
-                self.code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R0, 0, positive);
-                self.code.negate(Reg::R0);
-                self.code.place(positive);
+                self.negate_if_negative(Reg::R0, Reg::R0);
             }
             Unary::Abs => return Ok(()),
         }
@@ -244,9 +241,9 @@ impl Compiler<'_> {
             Binary::Plus => self.code.alu(Alu::Add, Reg::R0, Reg::R1),
             Binary::Minus => self.code.alu(Alu::Sub, Reg::R0, Reg::R1),
             Binary::Mul => self.code.alu(Alu::Mul, Reg::R0, Reg::R1),
-            Binary::Div => self.divide(of, is_signed, Alu::SignedDiv, Alu::Div),
+            Binary::Div => self.divide(of, is_signed, Alu::Div),
             // The generic type is unsigned in this operation.
-            Binary::Mod => self.divide(of, kind == Integer::Signed, Alu::SignedMod, Alu::Mod),
+            Binary::Mod => self.divide(of, kind == Integer::Signed, Alu::Mod),
             Binary::Eq => self.compare(of, is_signed, JumpCondition::Equal, JumpCondition::Equal),
             Binary::Ne => self.compare(of, is_signed, JumpCondition::NotEqual, JumpCondition::NotEqual),
             Binary::Lt => self.compare(of, is_signed, JumpCondition::SignedLess, JumpCondition::Less),
@@ -261,13 +258,33 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn divide(&mut self, of: ValueType, is_signed: bool, signed: Alu, unsigned: Alu) {
+    /// Divides `R0` by `R1`, towards zero. A remainder has the sign of `R0`. The signed operations of BPF
+    /// are as new as Linux 6.6.
+    fn divide(&mut self, of: ValueType, is_signed: bool, operation: Alu) {
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, self.failed);
-        if is_signed {
-            self.extend(Reg::R0, of);
-            self.extend(Reg::R1, of);
+        if !is_signed {
+            self.code.alu(operation, Reg::R0, Reg::R1);
+            return;
         }
-        self.code.alu(if is_signed { signed } else { unsigned }, Reg::R0, Reg::R1);
+        self.extend(Reg::R0, of);
+        self.extend(Reg::R1, of);
+        // Its sign is that of the result.
+        self.code.copy(Reg::R2, Reg::R0);
+        if operation == Alu::Div {
+            self.code.alu(Alu::Xor, Reg::R2, Reg::R1);
+        }
+        self.negate_if_negative(Reg::R0, Reg::R0);
+        self.negate_if_negative(Reg::R1, Reg::R1);
+        self.code.alu(operation, Reg::R0, Reg::R1);
+        self.negate_if_negative(Reg::R2, Reg::R0);
+    }
+
+    /// Negates a register if `sign` is negative.
+    fn negate_if_negative(&mut self, sign: Reg, register: Reg) {
+        let positive = self.code.label();
+        self.code.jump_if_immediate(JumpCondition::SignedGreaterEqual, sign, 0, positive);
+        self.code.negate(register);
+        self.code.place(positive);
     }
 
     fn compare(&mut self, of: ValueType, is_signed: bool, signed: JumpCondition, unsigned: JumpCondition) {

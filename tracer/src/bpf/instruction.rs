@@ -62,36 +62,32 @@ pub enum Alu {
     Sub,
     Mul,
     Div,
-    SignedDiv,
     Or,
     And,
     Lsh,
     Rsh,
     Mod,
-    SignedMod,
     Xor,
     Mov,
     Arsh,
 }
 
 impl Alu {
-    /// The bits of the operation in the opcode, and the offset that makes it signed.
-    pub(super) fn code(self) -> (u8, i16) {
+    /// The bits of the operation in the opcode.
+    pub(super) fn code(self) -> u8 {
         match self {
-            Self::Add => (0x00, 0),
-            Self::Sub => (0x10, 0),
-            Self::Mul => (0x20, 0),
-            Self::Div => (0x30, 0),
-            Self::SignedDiv => (0x30, 1),
-            Self::Or => (0x40, 0),
-            Self::And => (0x50, 0),
-            Self::Lsh => (0x60, 0),
-            Self::Rsh => (0x70, 0),
-            Self::Mod => (0x90, 0),
-            Self::SignedMod => (0x90, 1),
-            Self::Xor => (0xa0, 0),
-            Self::Mov => (0xb0, 0),
-            Self::Arsh => (0xc0, 0),
+            Self::Add => 0x00,
+            Self::Sub => 0x10,
+            Self::Mul => 0x20,
+            Self::Div => 0x30,
+            Self::Or => 0x40,
+            Self::And => 0x50,
+            Self::Lsh => 0x60,
+            Self::Rsh => 0x70,
+            Self::Mod => 0x90,
+            Self::Xor => 0xa0,
+            Self::Mov => 0xb0,
+            Self::Arsh => 0xc0,
         }
     }
 }
