@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{output, run};
+use simple_markers_tests::tools::{find, output, run};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 
@@ -340,5 +340,31 @@ fn a_real_plan_that_is_damaged_is_refused_or_read() {
             assert_eq!(Plan::from_json(plan.to_json().to_string().as_bytes()), Ok(plan), "bit {bit}");
         }
         written[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// A plan is made on any machine. Programs of another processor are not watched on this one.
+#[test]
+fn plans_are_made_for_other_processors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/record/values.c");
+    for (machine, compiler) in [("aarch64", "aarch64-linux-gnu-gcc"), ("riscv64", "riscv64-linux-gnu-gcc")] {
+        if find(compiler).is_none() {
+            return;
+        }
+        let (program, plan) = (folder.path().join(machine), folder.path().join(format!("{machine}.plan")));
+        let mut gcc = Command::new(compiler);
+        gcc.arg("-I").arg(fixture::workspace().join("markers/include")).args(["-g", "-O2", BUILD_ID]);
+        run(gcc.arg(&source).arg("-o").arg(&program));
+        let made = smark(&["plan", "-o", text(&plan), text(&program)]);
+        assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+        let written: Json = serde_json::from_slice(&fs::read(&plan).expect("the plan")).expect("JSON");
+        assert_eq!(written["images"][0]["machine"], machine);
+        let read = Plan::from_json(&fs::read(&plan).expect("the plan")).expect("a plan");
+        assert_eq!((read.markers.len(), read.left_out.len()), (5, 0), "{machine}: {:?}", read.left_out);
+        let counted = smark(&["count", "--duration", "10ms", text(&program)]);
+        assert_eq!(counted.status.code(), Some(2));
+        let said = format!("smark: {}: it is a program for {machine}, and this machine is ", text(&program));
+        assert!(stderr(&counted).contains(&said), "{}", stderr(&counted));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
+use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::Child;
 use simple_markers_tracer::sys::lease::Lease;
@@ -148,6 +149,14 @@ impl Watching {
             }
             image.markers.iter().filter(|marker| keep(marker)).for_each(|marker| self.chains.add(number, marker));
             let file = new.iter().flatten().find(|file| file.path == Path::new(&image.path));
+            if let (Some(theirs), Some(ours)) = (Platform::of(image.arch), Platform::HOST) {
+                if theirs != ours {
+                    let (theirs, ours) = (theirs.architecture(), ours.architecture());
+                    console.error(&format!("{}: it is a program for {theirs}, and this machine is {ours}", image.path));
+                    self.status = self.status.max(Status::Unreadable);
+                    continue;
+                }
+            }
             if let Err(why) = add(&mut self.plan, image, file, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);

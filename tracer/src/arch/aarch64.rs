@@ -1,6 +1,5 @@
 //! AArch64: "DWARF for the Arm 64-bit Architecture", and `arch/arm64/include/uapi/asm/ptrace.h` of the
-//! kernel. The resolver does not offer its sites to be watched yet: no hit was compared on such a
-//! machine.
+//! kernel.
 
 use object::elf::{EM_AARCH64, R_AARCH64_TLS_DTPMOD, R_AARCH64_TLS_TPREL};
 use simple_markers_resolver::location::{Processor, Register};
@@ -38,8 +37,8 @@ impl Conventions for Aarch64 {
 
     /// The kernel stores it there when it creates a thread, and when another one takes its place: a
     /// thread that sets its own register is seen with the value before, until then.
-    fn thread_pointer(&self) -> &'static [&'static str] {
-        &["thread", "uw", "tp_value"]
+    fn thread_pointer(&self) -> Option<&'static [&'static str]> {
+        Some(&["thread", "uw", "tp_value"])
     }
 
     /// The block follows the two words at the thread pointer (variant 1 of "ELF Handling For

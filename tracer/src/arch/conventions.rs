@@ -22,8 +22,9 @@ pub trait Conventions: Debug + Sync {
     /// The stack pointer.
     fn stack_pointer(&self) -> Register;
 
-    /// The members that lead from the kernel's `task_struct` to the thread pointer.
-    fn thread_pointer(&self) -> &'static [&'static str];
+    /// The members that lead from the kernel's `task_struct` to the thread pointer; `None` if it is not
+    /// there.
+    fn thread_pointer(&self) -> Option<&'static [&'static str]>;
 
     /// The distance in bytes from the start of an executable's thread-local storage to the thread
     /// pointer, modulo 2^64. `None` if the alignment makes it too large.

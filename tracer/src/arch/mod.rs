@@ -3,6 +3,7 @@
 
 mod aarch64;
 mod conventions;
+mod riscv64;
 mod x86_64;
 
 pub use conventions::{Conventions, ThreadLocalSlot};
@@ -52,6 +53,8 @@ platforms! {
     X86_64: x86_64::X86_64, "x86_64";
     /// AArch64.
     Aarch64: aarch64::Aarch64, "aarch64";
+    /// 64-bit RISC-V.
+    Riscv64: riscv64::Riscv64, "riscv64";
 }
 
 impl Platform {
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn platforms_have_the_names_of_uname() {
         let names: Vec<&str> = Platform::ALL.iter().map(|platform| platform.architecture().as_str()).collect();
-        assert_eq!(names, ["x86_64", "aarch64"]);
+        assert_eq!(names, ["x86_64", "aarch64", "riscv64"]);
         for platform in Platform::ALL.iter().copied() {
             assert_eq!(Platform::from_name(platform.architecture().as_str()), Some(platform));
             assert_eq!(Platform::of(platform.architecture()), Some(platform));

@@ -35,8 +35,8 @@ impl Conventions for X86_64 {
         Register(7)
     }
 
-    fn thread_pointer(&self) -> &'static [&'static str] {
-        &["thread", "fsbase"]
+    fn thread_pointer(&self) -> Option<&'static [&'static str]> {
+        Some(&["thread", "fsbase"])
     }
 
     /// The block ends at the thread pointer (variant 2 of "ELF Handling For Thread-Local Storage",

@@ -49,7 +49,7 @@ impl Kernel {
         let Ok(btf) = Btf::new(&bytes) else { return Self::default() };
         let of = |path| KernelNumber::of(&btf, "task_struct", path);
         let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskNumbers { pid, tgid });
-        let thread_pointer = Platform::HOST.and_then(|host| of(host.conventions().thread_pointer()));
+        let thread_pointer = Platform::HOST.and_then(|host| of(host.conventions().thread_pointer()?));
         let thread_pointer = thread_pointer.filter(|number| number.size == Size::Eight).map(|number| number.offset);
         Self { thread_pointer, tasks }
     }

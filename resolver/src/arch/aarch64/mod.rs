@@ -152,7 +152,7 @@ impl InstructionSet for Aarch64 {
     }
 
     fn is_watched(&self) -> bool {
-        false
+        true
     }
 
     fn is_exported_to(&self, tool: Tool) -> bool {

@@ -143,7 +143,7 @@ impl InstructionSet for Riscv64 {
     }
 
     fn is_watched(&self) -> bool {
-        false
+        true
     }
 
     fn is_exported_to(&self, tool: Tool) -> bool {
