@@ -108,7 +108,7 @@ impl Symbol {
 
 /// Where the names of symbols are.
 #[derive(Debug)]
-pub(super) enum SymbolNames {
+pub(super) enum SymbolStrings {
     /// In this range of the file.
     File(Range<usize>),
     /// In these bytes: they are from several string tables.
@@ -119,7 +119,7 @@ pub(super) enum SymbolNames {
 /// `.gnu_debugdata`.
 #[derive(Debug)]
 pub(super) struct SymbolTable {
-    pub(super) names: SymbolNames,
+    pub(super) names: SymbolStrings,
     /// The symbols, sorted by section, address and index.
     pub(super) symbols: Vec<Symbol>,
     /// Whether the image is stripped. Then functions may be missing: `.gnu_debugdata` usually leaves
@@ -138,10 +138,10 @@ pub(super) type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
 impl SymbolTable {
     /// The table of an image without symbols.
     pub(super) fn empty() -> Self {
-        Self::new(SymbolNames::File(0..0), Vec::new(), false, None)
+        Self::new(SymbolStrings::File(0..0), Vec::new(), false, None)
     }
 
-    fn new(names: SymbolNames, mut symbols: Vec<Symbol>, is_stripped: bool, problem: Option<Error>) -> Self {
+    fn new(names: SymbolStrings, mut symbols: Vec<Symbol>, is_stripped: bool, problem: Option<Error>) -> Self {
         symbols.shrink_to_fit();
         symbols.sort_unstable_by_key(|symbol| (symbol.section, symbol.start, symbol.index));
         Self { names, symbols, is_stripped, problem, functions: OnceLock::new(), variables: OnceLock::new() }
@@ -150,12 +150,12 @@ impl SymbolTable {
     pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>, data: &[u8]) -> Self {
         let table = file.elf_symbol_table();
         if !table.is_empty() {
-            return Self::new(SymbolNames::File(strings_of(file, table)), Symbol::all(file, table), false, None);
+            return Self::new(SymbolStrings::File(strings_of(file, table)), Symbol::all(file, table), false, None);
         }
         let table = file.elf_dynamic_symbol_table();
         let (strings, mut symbols) = (strings_of(file, table), Symbol::all(file, table));
         let section = file.section_by_name_bytes(MINI_DEBUG_INFO.as_bytes());
-        let stripped = |symbols, problem| Self::new(SymbolNames::File(strings.clone()), symbols, true, problem);
+        let stripped = |symbols, problem| Self::new(SymbolStrings::File(strings.clone()), symbols, true, problem);
         let Some(section) = section else { return stripped(symbols, None) };
         let malformed = |error| Error::Section { section: MINI_DEBUG_INFO.to_owned(), what: parser_says(error) };
         let read = section.data().map_err(malformed).and_then(unpack_mini_debug_info).and_then(|bytes| {
@@ -177,7 +177,7 @@ impl SymbolTable {
         }
         names.extend_from_slice(data.get(strings).unwrap_or_default());
         more.append(&mut symbols);
-        Self::new(SymbolNames::Joined(names), more, true, None)
+        Self::new(SymbolStrings::Joined(names), more, true, None)
     }
 
     /// Maps each address to one of the selected symbols. A symbol without a size (assembly without

@@ -12,7 +12,7 @@ use simple_markers_record::ghost;
 
 use super::Image;
 pub(crate) use super::symbol_table::Symbol;
-use super::symbol_table::{ByAddress, SymbolNames, SymbolTable, strings_of};
+use super::symbol_table::{ByAddress, SymbolStrings, SymbolTable, strings_of};
 use crate::Error;
 
 /// The longest symbol name that is read, in bytes. C++ and Rust names reach a few thousand bytes.
@@ -63,8 +63,8 @@ impl Image<'_> {
 
     fn named<'a>(&'a self, table: &'a SymbolTable, by_address: &'a ByAddress) -> Symbols<'a> {
         let strings = match &table.names {
-            SymbolNames::File(range) => self.data.get(range.clone()).unwrap_or_default(),
-            SymbolNames::Joined(bytes) => bytes,
+            SymbolStrings::File(range) => self.data.get(range.clone()).unwrap_or_default(),
+            SymbolStrings::Joined(bytes) => bytes,
         };
         Symbols { strings, table, by_address }
     }
