@@ -27,6 +27,11 @@ const SMALL: u64 = 64 << 10;
 /// The largest section that is decompressed, in bytes.
 const LARGEST: u64 = 4 << 30;
 
+/// The most bytes that so many compressed ones may have.
+pub(super) fn bound(compressed: u64) -> u64 {
+    compressed.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST)
+}
+
 impl<'data> Image<'data> {
     /// The contents of each section with this name, in the order of the section headers. Objects
     /// with section groups can have several sections with the same name.
@@ -48,7 +53,7 @@ impl<'data> Image<'data> {
                 return Ok(Contents { section, bytes: Cow::Borrowed(data.data) });
             }
             let compressed = data.data.len() as u64;
-            let bound = compressed.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST);
+            let bound = bound(compressed);
             if data.uncompressed_size > bound {
                 let section = self.section_name(section);
                 return Err(Error::TooLarge { section, compressed, uncompressed: data.uncompressed_size, bound });

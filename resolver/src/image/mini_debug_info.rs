@@ -6,16 +6,11 @@ use std::io::Read as _;
 
 use lzma_rust2::XzReader;
 
+use super::contents::bound;
 use crate::Error;
 
 /// The section's name.
 pub const MINI_DEBUG_INFO: &str = ".gnu_debugdata";
-
-/// Bounds of the size of the file: the ratio to the size of the section, an allowance for small ones,
-/// and the most, in bytes. Symbols are compressed to a fifth.
-const RATIO: u64 = 1032;
-const SMALL: u64 = 64 << 10;
-const LARGEST: u64 = 1 << 30;
 
 /// The most memory that the decoder takes: what `xz -9` needs.
 const MEMORY_KIB: u32 = 65 << 10;
@@ -27,12 +22,14 @@ const MEMORY_KIB: u32 = 65 << 10;
 /// The contents are not compressed by xz, or are damaged, or the file is larger than symbols can be.
 pub fn unpack_mini_debug_info(section: &[u8]) -> Result<Vec<u8>, Error> {
     let error = |what: String| Error::Section { section: MINI_DEBUG_INFO.to_owned(), what };
-    let most = (section.len() as u64).saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST);
+    let most = bound(section.len() as u64);
     let mut file = Vec::new();
     let unpacked = XzReader::new_mem_limit(section, false, MEMORY_KIB).take(most + 1).read_to_end(&mut file);
     unpacked.map_err(|says| error(says.to_string()))?;
     if file.len() as u64 > most {
-        return Err(error(format!("it unpacks to more than {most:#x} bytes")));
+        let (section_name, compressed) = (MINI_DEBUG_INFO.to_owned(), section.len() as u64);
+        let uncompressed = file.len() as u64;
+        return Err(Error::TooLarge { section: section_name, compressed, uncompressed, bound: most });
     }
     Ok(file)
 }
