@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use object::{CompressionFormat, Object as _, ObjectSection as _, SectionIndex};
 
 use super::Image;
+use super::expansion::bound;
 use crate::Error;
 use crate::address::FileOffset;
 use crate::error::parser_says;
@@ -17,19 +18,6 @@ pub(crate) struct Contents<'data> {
     pub section: SectionIndex,
     /// The decompressed contents. Relocations are not applied.
     pub bytes: Cow<'data, [u8]>,
-}
-
-/// The highest ratio of decompressed to compressed size that is accepted. Deflate expands one byte
-/// to at most 1032 bytes (RFC 1951: a length of 258 in two bits). zstd can exceed this ratio, but
-/// sections with text or records come nowhere near it. [`SMALL`] is added for very small sections.
-const RATIO: u64 = 1032;
-const SMALL: u64 = 64 << 10;
-/// The largest section that is decompressed, in bytes.
-const LARGEST: u64 = 4 << 30;
-
-/// The most bytes that so many compressed ones may have.
-pub(super) fn bound(compressed: u64) -> u64 {
-    compressed.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST)
 }
 
 impl<'data> Image<'data> {

@@ -6,7 +6,7 @@ use std::io::Read as _;
 
 use lzma_rust2::XzReader;
 
-use super::contents::bound;
+use super::expansion::bound;
 use crate::Error;
 
 /// The section's name.

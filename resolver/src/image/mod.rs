@@ -11,6 +11,7 @@ mod branches;
 mod bytes;
 mod contents;
 mod elf_file;
+mod expansion;
 mod imports;
 mod kind;
 mod layout;
