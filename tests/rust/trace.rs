@@ -1,6 +1,6 @@
 //! `smark trace` prints what the program prints about itself, and loses nothing untold.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -311,17 +311,25 @@ fn lost_hits_are_counted() {
             return pthread_join(thread, 0);
         }"#;
     let program = compile(folder.path(), "loop", source, &[]);
-    check_lost(&hits(&trace(&["--json", "--buffer", "4K"], &[&program])), 200_000);
+    let (hits, end) = hits(&trace(&["--json", "--buffer", "4K"], &[&program]));
+    assert!(times(&hits).is_sorted(), "out of order");
+    check_lost(&(hits, end), 200_000);
 }
 
-/// Checks that some of `all` hits were lost and counted, and that the others are in order. The first
-/// argument counts the passes of a thread. All hits of a thread may be lost.
+fn times<'h>(hits: impl IntoIterator<Item = &'h Json>) -> Vec<u64> {
+    hits.into_iter().map(|hit| hit["time_ns"].as_u64().expect("a number")).collect()
+}
+
+/// Checks that some of `all` hits were lost and counted, and that the others of each CPU and thread are in
+/// order. The first argument counts the passes of a thread. All hits of a thread may be lost.
 pub(super) fn check_lost((hits, end): &(Vec<Json>, Json), all: u64) {
     let (received, lost) = (hits.len() as u64, end["lost"].as_u64().expect("a number"));
     assert_eq!((received + lost, &end["hits"]), (all, &all.into()));
     assert!(lost > 0, "nothing was lost");
-    let times: Vec<u64> = hits.iter().map(|hit| hit["time_ns"].as_u64().expect("a number")).collect();
-    assert!(times.is_sorted(), "out of order");
+    let cpus: BTreeSet<u64> = hits.iter().filter_map(|hit| hit["cpu"].as_u64()).collect();
+    for cpu in cpus {
+        assert!(times(hits.iter().filter(|hit| hit["cpu"] == cpu)).is_sorted(), "CPU {cpu}: out of order");
+    }
     let mut last: HashMap<u64, i64> = HashMap::new();
     for hit in hits {
         let (thread, i) = (hit["tid"].as_u64().expect("a number"), hit["args"][0]["value"].as_i64().expect("a number"));
