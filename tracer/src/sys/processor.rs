@@ -36,9 +36,9 @@ pub(super) const LOADING: [libc::c_long; 27] = [
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const LOADING: [libc::c_long; 22] = [
     libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_fstat, libc::SYS_newfstatat,
-    libc::SYS_statx, libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_munmap, libc::SYS_brk, libc::SYS_faccessat,
-    libc::SYS_set_tid_address, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_uname,
-    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_getcwd, libc::SYS_readlinkat,
+    libc::SYS_statx, libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_munmap, libc::SYS_brk,
+    libc::SYS_faccessat, libc::SYS_set_tid_address, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64,
+    libc::SYS_uname, libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_getcwd, libc::SYS_readlinkat,
 ];
 
 /// The addresses of a kernel that chose no random ones (`Documentation/arch/x86/x86_64/mm.rst`). `None`
