@@ -73,6 +73,7 @@ pub mod resolve;
 pub mod select;
 pub mod text;
 pub mod types;
+pub mod uprobe_rules;
 pub mod verdicts;
 
 pub use error::{DwarfProblem, Error, OtherFormat, RelocationProblem};

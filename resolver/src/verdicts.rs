@@ -270,8 +270,9 @@ None is needed if it is enough to know that the code runs. To count passes, use 
     Explanation {
         code: Code::Refused,
         meaning: "\
-The site is exact, but the kernel refuses a uprobe at its instruction, or runs it wrongly, and no other address is as good. `smark trace`
-leaves the site out. A breakpoint of gdb works there.",
+The site is exact, but a kernel refuses a uprobe at its instruction, or runs it wrongly, and no other address is as good. `smark trace`
+leaves the site out if the running kernel is one of those. A breakpoint of gdb works there. `show` and `check` judge for all supported
+kernels, and `--kernel 6.1` for one.",
         example: "\
     lock incl  (%rdi)                       /* the first instruction behind simple_mark(queue:add): a lock prefix is refused */",
         fix: "\

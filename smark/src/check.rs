@@ -17,6 +17,7 @@ use crate::console::{Console, Status};
 use crate::fix::files::replace;
 use crate::fix::options::Fix;
 use crate::inputs::{Inputs, MarkerSelection};
+use crate::kernels::Kernels;
 use crate::project::{Defaults, ProjectSettings};
 use crate::sources::Sources;
 
@@ -61,6 +62,8 @@ pub(crate) struct Check {
     /// and which files were taken
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    kernels: Kernels,
     #[command(flatten)]
     pub(crate) fix: Fix,
     /// The manifest that sets the debug information (`cargo smark` gives it)
@@ -222,7 +225,7 @@ impl Check {
             _ => None,
         };
         let old = lock.clone();
-        let selected = self.inputs.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places, &self.kernels.rules())?;
         if self.update && !selected.is_all() {
             anyhow::bail!("--update writes all markers of the files, so it takes no patterns");
         }

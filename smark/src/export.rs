@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use simple_markers_resolver::english;
 use simple_markers_resolver::export::{self, Consumer};
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
+use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
 
 use crate::choice::Choice;
 use crate::console::{Console, Status};
@@ -93,7 +94,7 @@ impl Export {
         if self.verify && self.to != ExportTarget::Gdb {
             bail!("--verify is for --to gdb");
         }
-        let selected = self.inputs.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places, ALL_KERNELS)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

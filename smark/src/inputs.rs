@@ -12,6 +12,7 @@ use simple_markers_resolver::resolve::{
     self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Resolution, ResolvedImage, Row,
 };
 use simple_markers_resolver::select::{Field, Selection, UnmatchedPattern};
+use simple_markers_resolver::uprobe_rules::UprobeRules;
 
 use crate::console::{Console, Status};
 use crate::debug_files::DebugFolders;
@@ -91,14 +92,20 @@ impl Inputs {
         [module, function, name].into_iter().all(Vec::is_empty) && self.operands.iter().all(|operand| is_file(operand))
     }
 
-    /// Resolves the files in as much detail as the report needs.
-    pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<MarkerSelection> {
+    /// Resolves the files in as much detail as the report needs. `rules` are those of the kernels for which
+    /// uprobes are judged.
+    pub(crate) fn select(
+        &self,
+        console: &Console,
+        detail: Detail,
+        rules: &[&dyn UprobeRules],
+    ) -> anyhow::Result<MarkerSelection> {
         let (patterns, named) = operands(&self.operands);
         if named.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
             anyhow::bail!("no FILE given: {taken} is not an existing file, so it was taken as a PATTERN");
         }
-        self.filters.select(console, detail, patterns, &files::expand(&named, self.recursive))
+        self.filters.select(console, (detail, rules), patterns, &files::expand(&named, self.recursive))
     }
 }
 
@@ -119,7 +126,7 @@ impl Filters {
     pub(crate) fn select(
         &self,
         console: &Console,
-        detail: Detail,
+        (detail, rules): (Detail, &[&dyn UprobeRules]),
         patterns: Vec<String>,
         inputs: &[Result<Input, Unreadable>],
     ) -> anyhow::Result<MarkerSelection> {
@@ -127,7 +134,7 @@ impl Filters {
         let folders = self.debug_folders(console);
         let progress = Progress::start(console, inputs.len());
         let look = |input| {
-            let outcome = look(input, detail, &folders);
+            let outcome = look(input, (detail, rules), &folders);
             progress.step();
             outcome
         };
@@ -265,7 +272,11 @@ fn root_of<'a>(file: &'a Path, path: &Path) -> Option<&'a Path> {
 
 /// Resolves one file, and says which other files were tried for its debug information; `None` if it was
 /// found in a folder and is to be skipped.
-fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<(Outcome, Vec<String>)> {
+fn look(
+    input: &Result<Input, Unreadable>,
+    (detail, rules): (Detail, &[&dyn UprobeRules]),
+    folders: &[PathBuf],
+) -> Option<(Outcome, Vec<String>)> {
     let failed = |path: &Path, what| {
         let error = Error::Unread { what };
         Some((Outcome::Failed(Failure { path: path.display().to_string(), error }), Vec::new()))
@@ -283,7 +294,8 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
         (Some(beside), Some(root)) => DebugFolders::inside(beside, folders, root),
         (beside, _) => DebugFolders::new(beside.as_ref().unwrap_or(&input.path), folders),
     };
-    let mut resolution = resolve::resolve_with_debug_files(&input.path.display().to_string(), &bytes, detail, &beside);
+    let path = input.path.display().to_string();
+    let mut resolution = resolve::resolve_with_debug_files(&path, &bytes, detail, &beside, rules);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }

@@ -17,6 +17,7 @@ mod export;
 mod files;
 mod fix;
 mod inputs;
+mod kernels;
 mod left_out;
 mod libraries;
 mod list;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
+use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::planning::PlanSettings;
 
@@ -65,7 +66,7 @@ const LINKER: &str = "link it with -Wl,--build-id (for Rust: -C link-arg=-Wl,--b
 
 impl Plan {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
-        let selected = self.inputs.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places, ALL_KERNELS)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

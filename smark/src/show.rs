@@ -8,6 +8,7 @@ use simple_markers_resolver::resolve::Detail;
 
 use crate::console::{Console, Status};
 use crate::inputs::{Inputs, STATUS};
+use crate::kernels::Kernels;
 use crate::pager::Pager;
 use crate::sources::Sources;
 
@@ -30,6 +31,8 @@ pub(crate) struct Show {
     /// Say on stderr where debug information was searched, and which files were taken
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    kernels: Kernels,
     /// Print the whole resolution as JSON, the same as `smark list --json`
     #[arg(long)]
     json: bool,
@@ -52,7 +55,7 @@ impl Show {
         if self.inputs.is_without_patterns() {
             anyhow::bail!("no NAME given: `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
         }
-        let selected = self.inputs.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places, &self.kernels.rules())?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

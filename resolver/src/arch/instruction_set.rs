@@ -12,8 +12,9 @@ use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
 use crate::code::jump_table::{JumpTable, JumpTableSearch};
-use crate::code::probe::Probe;
+use crate::code::probe::Effect;
 use crate::export::Tool;
+use crate::uprobe_rules::UprobeRules;
 
 /// A function from an instruction's address and code to its effects.
 pub(crate) type EffectsReader = Box<dyn FnMut(u64, &[u8]) -> Effects>;
@@ -60,8 +61,27 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The depth of the stack after an instruction; `None` if that is not known.
     fn stack_after(&self, at: u64, code: &[u8], before: StackDepth) -> Option<StackDepth>;
 
-    /// What a uprobe on an instruction does.
-    fn probe(&self, at: u64, code: &[u8]) -> Probe;
+    /// Whether an instruction may access memory below the stack pointer, itself or by a register that it
+    /// sets.
+    fn may_reach_below_stack(&self, at: u64, code: &[u8]) -> bool;
+
+    /// The instruction as objdump writes it; `None` if there is none.
+    fn text(&self, at: u64, code: &[u8]) -> Option<String>;
+
+    /// What a uprobe on an instruction does. `may_use_red_zone` tells whether its function may keep
+    /// something below the stack pointer.
+    fn uprobe(&self, at: u64, code: &[u8], rules: &dyn UprobeRules, may_use_red_zone: &dyn Fn() -> bool) -> Effect;
+
+    /// The worst of what it does by some rules; unknown without any.
+    fn worst_uprobe(
+        &self,
+        (at, code): (u64, &[u8]),
+        rules: &[&dyn UprobeRules],
+        may_use_red_zone: &dyn Fn() -> bool,
+    ) -> Effect {
+        let by_each = rules.iter().map(|rules| self.uprobe(at, code, *rules, may_use_red_zone));
+        by_each.max_by_key(|effect| effect.badness()).unwrap_or(Effect::Unknown)
+    }
 
     /// The target of a call, or of a jump, which may be the last call of a function; `None` if the
     /// instruction is neither, is conditional, or goes through a register.

@@ -8,12 +8,15 @@
 //! No site of a marker is passed on the way. So probes of different sites fire in the order of the
 //! sites: they have the same order, or one address.
 
+use std::cell::LazyCell;
+
 use super::cfg::{Cfg, Indirect};
 use super::instruction::Successors;
-use super::probe::{Cost, Probe};
+use super::probe::Effect;
 use super::{Edge, EdgeKind, Function};
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
+use crate::uprobe_rules::UprobeRules;
 
 /// An address that is always passed together with another one, with the same memory.
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ pub(crate) struct Equivalent {
     /// The registers that are written between.
     pub(crate) overwritten: Registers,
     /// What a probe there does.
-    pub(crate) probe: Probe,
+    pub(crate) effect: Effect,
 }
 
 /// A set of registers.
@@ -48,22 +51,31 @@ const FAR: usize = 32;
 impl Cfg {
     /// The addresses where a probe sees the same as at `pc`: `pc` itself, those behind it, and those
     /// before it, the nearest first. Empty if the function has no instruction at `pc`. `is_site` tells
-    /// where markers have sites; no site is passed on the way.
+    /// where markers have sites; no site is passed on the way. `rules` are those of the kernels.
     #[must_use]
     pub(crate) fn equivalents(
         &self,
         function: &Function<'_>,
         pc: Vaddr,
         is_site: &dyn Fn(Vaddr) -> bool,
+        rules: &[&dyn UprobeRules],
     ) -> Vec<Equivalent> {
         let Some(first) = self.index(pc.0) else { return Vec::new() };
-        let mut found = self.behind(function, first, is_site);
-        found.extend(self.before_it(function, first, is_site));
+        let may_use_red_zone = LazyCell::new(|| self.may_use_red_zone(function));
+        let effect = |at: u64| self.set.worst_uprobe((at, function.code_at(at)), rules, &|| *may_use_red_zone);
+        let mut found = self.behind(function, first, is_site, &effect);
+        found.extend(self.before_it(function, first, is_site, &effect));
         found
     }
 
     /// The address of an instruction, and those that follow.
-    fn behind(&self, function: &Function<'_>, first: usize, is_site: &dyn Fn(Vaddr) -> bool) -> Vec<Equivalent> {
+    fn behind(
+        &self,
+        function: &Function<'_>,
+        first: usize,
+        is_site: &dyn Fn(Vaddr) -> bool,
+        effect: &dyn Fn(u64) -> Effect,
+    ) -> Vec<Equivalent> {
         let mut found = Vec::new();
         let mut overwritten = Registers { mask: 0, set: self.set };
         let mut effects = self.set.effects();
@@ -74,7 +86,7 @@ impl Cfg {
                 break;
             }
             let code = function.code_at(it.at);
-            found.push(Equivalent { at: Vaddr(it.at), overwritten, probe: self.set.probe(it.at, code) });
+            found.push(Equivalent { at: Vaddr(it.at), overwritten, effect: effect(it.at) });
             let effects = effects(it.at, code);
             let is_other_site = index != first && is_site(Vaddr(it.at));
             if it.successors != Successors::Next || effects.stores || is_other_site {
@@ -90,7 +102,13 @@ impl Cfg {
     }
 
     /// The addresses before an instruction, the nearest first.
-    fn before_it(&self, function: &Function<'_>, first: usize, is_site: &dyn Fn(Vaddr) -> bool) -> Vec<Equivalent> {
+    fn before_it(
+        &self,
+        function: &Function<'_>,
+        first: usize,
+        is_site: &dyn Fn(Vaddr) -> bool,
+        effect: &dyn Fn(u64) -> Effect,
+    ) -> Vec<Equivalent> {
         let mut found = Vec::new();
         let mut overwritten = Registers { mask: 0, set: self.set };
         let mut effects = self.set.effects();
@@ -106,7 +124,7 @@ impl Cfg {
                 break;
             }
             overwritten.mask |= effects.written;
-            found.push(Equivalent { at: from, overwritten, probe: self.set.probe(it.at, code) });
+            found.push(Equivalent { at: from, overwritten, effect: effect(it.at) });
             if is_site(from) {
                 break;
             }
@@ -119,18 +137,13 @@ impl Cfg {
     fn is_known(&self) -> bool {
         self.indirect.iter().all(|(_, what)| !matches!(what, Indirect::Unknown)) && self.undecoded.is_none()
     }
+}
 
-    /// The cheapest of [`Self::equivalents`] that `keep` accepts, and the first of equally cheap
-    /// ones. `None` if the kernel accepts none that fires exactly once for each pass.
+impl Equivalent {
+    /// The cheapest of some that `keep` accepts, and the first of equally cheap ones. `None` if the
+    /// kernel accepts none that fires exactly once for each pass.
     #[must_use]
-    pub(crate) fn best(
-        &self,
-        function: &Function<'_>,
-        pc: Vaddr,
-        is_site: &dyn Fn(Vaddr) -> bool,
-        keep: &dyn Fn(&Equivalent) -> bool,
-    ) -> Option<Equivalent> {
-        let candidates = self.equivalents(function, pc, is_site).into_iter();
-        candidates.filter(|it| it.probe.cost().is_some() && keep(it)).min_by_key(|it| it.probe.cost().map(Cost::rank))
+    pub(crate) fn cheapest<'e>(all: &'e [Self], keep: &dyn Fn(&Self) -> bool) -> Option<&'e Self> {
+        all.iter().filter(|it| it.effect.cost().is_some() && keep(it)).min_by_key(|it| it.effect.cost())
     }
 }

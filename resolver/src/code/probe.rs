@@ -1,25 +1,17 @@
 //! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the
 //! probe fires, what a hit costs, and what it breaks.
 //!
-//! Measured on Linux 6.18. `tests/rust/probe.rs` counts the hits, and compares what the program
-//! computes with and without the probe. The folder of an architecture names the kernel's code.
+//! Measured on Linux 6.18; [`crate::uprobe_rules::UprobeRules`] has what differs on other kernels. `tests/rust/probe.rs` counts
+//! the hits, and compares what the program computes with and without the probe. The folder of an
+//! architecture names the kernel's code.
 
 use strum::IntoStaticStr;
-
-/// A uprobe on an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Probe {
-    /// The instruction as objdump writes it; `None` if there is none.
-    pub(crate) instruction: Option<String>,
-    /// What the probe does.
-    pub(crate) effect: Effect,
-}
 
 /// The effect of a uprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
     /// It fires once for each time that the instruction runs.
-    Fires(Cost),
+    Fires(ProbeCost),
     /// It fires once for each iteration of a repeated string instruction, and at least once.
     FiresEachIteration,
     /// The kernel refuses it. On a running process, enabling it fails. Enabled before the process
@@ -100,6 +92,8 @@ pub enum BreaksReason {
     Umip,
     /// x86: the trap flag is pushed with the others.
     PushesTrapFlag,
+    /// x86: a call is put there, which overwrites what the function keeps below its stack pointer.
+    RedZone,
     /// x86: the transaction aborts to a wrong address.
     TransactionAborts,
     /// AArch64: it reads relative to its own address, and runs elsewhere.
@@ -115,50 +109,56 @@ impl BreaksReason {
     }
 }
 
-/// How the kernel executes the instruction under a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Cost {
+/// How the kernel executes the instruction under a uprobe. The cheapest is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+#[non_exhaustive]
+pub enum ProbeCost {
+    /// It replaces the instruction by a call: half a microsecond.
+    Called,
     /// The kernel does itself what the instruction does: under a microsecond.
     Emulated,
-    /// Since Linux 6.18 the kernel replaces a no-operation of five bytes by a call: half a
-    /// microsecond. The call writes below the stack pointer, where a leaf function may keep
-    /// variables, so it is safe only if the function keeps none there.
-    Rewritten,
-    /// The kernel runs a copy of the instruction elsewhere and takes a trap after it: ten
-    /// microseconds and more.
+    /// It runs a copy of the instruction and takes a trap after it: ten microseconds and more.
     Stepped,
 }
 
-impl Cost {
-    /// The order in which instructions are preferred for a probe. [`Self::Rewritten`] is the last
-    /// one, because it may overwrite variables of a leaf function.
-    pub(crate) fn rank(self) -> u8 {
-        match self {
-            Self::Emulated => 0,
-            Self::Stepped => 1,
-            Self::Rewritten => 2,
-        }
+impl ProbeCost {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
-impl Probe {
+impl Effect {
+    /// The worst effect has the greatest one.
+    pub(crate) fn badness(self) -> (u8, Option<ProbeCost>) {
+        match self {
+            Self::Fires(cost) => (0, Some(cost)),
+            Self::FiresEachIteration => (1, None),
+            Self::Unknown => (2, None),
+            Self::Refused(_) => (3, None),
+            Self::Breaks(_) => (4, None),
+        }
+    }
+
     /// The cost of a hit; `None` if the probe does not fire exactly once for each time the
     /// instruction runs.
     #[must_use]
-    pub(crate) fn cost(&self) -> Option<Cost> {
-        match self.effect {
-            Effect::Fires(cost) => Some(cost),
+    pub(crate) fn cost(self) -> Option<ProbeCost> {
+        match self {
+            Self::Fires(cost) => Some(cost),
             _ => None,
         }
     }
 
     /// Whether the kernel accepts the probe; `None` if that is not known.
     #[must_use]
-    pub(crate) fn accepted(&self) -> Option<bool> {
-        match self.effect {
-            Effect::Fires(_) | Effect::FiresEachIteration | Effect::Breaks(_) => Some(true),
-            Effect::Refused(_) => Some(false),
-            Effect::Unknown => None,
+    pub(crate) fn accepted(self) -> Option<bool> {
+        match self {
+            Self::Fires(_) | Self::FiresEachIteration | Self::Breaks(_) => Some(true),
+            Self::Refused(_) => Some(false),
+            Self::Unknown => None,
         }
     }
 }

@@ -5,6 +5,9 @@ use tools::Choices;
 use super::*;
 use crate::address::Vaddr;
 use crate::arch::{InstructionSet, aarch64, riscv64, x86};
+use crate::uprobe_rules::{ALL_KERNELS, LinuxVersion};
+
+const LINUX_6_18: LinuxVersion = LinuxVersion::new(6, 18);
 
 struct Data(u64, Vec<u8>);
 
@@ -246,17 +249,19 @@ fn the_cheapest_equivalent_is_before_the_first_store() {
     // stepped.
     let code = [0x48, 0x89, 0xf8, 0x31, 0xd2, 0x53, 0xc3];
     let (function, graph) = (function(&code), cfg(&code));
-    let all = graph.equivalents(&function, Vaddr(0x1000), &|_| false);
+    let all = graph.equivalents(&function, Vaddr(0x1000), &|_| false, &[&LINUX_6_18]);
     assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1000, 0x1003, 0x1005]);
-    let best =
-        |keep: &dyn Fn(&Equivalent) -> bool| graph.best(&function, Vaddr(0x1000), &|_| false, keep).map(|it| it.at.0);
+    let best = |keep: &dyn Fn(&Equivalent) -> bool| Equivalent::cheapest(&all, keep).map(|it| it.at.0);
     assert_eq!(best(&|_| true), Some(0x1005));
     // DWARF's 0 is rax, 1 rdx, 5 rdi.
     assert_eq!(best(&|it| !it.overwritten.contains(5)), Some(0x1005));
     assert_eq!(best(&|it| !it.overwritten.contains(1)), Some(0x1000));
     assert_eq!(best(&|it| !it.overwritten.contains(0)), Some(0x1000));
     // A probe goes to the site of another marker, and not past it.
-    let with_site = |at| graph.best(&function, Vaddr(0x1000), &|site| site.0 == at, &|_| true).map(|it| it.at.0);
+    let with_site = |at| {
+        let all = graph.equivalents(&function, Vaddr(0x1000), &|site| site.0 == at, &[&LINUX_6_18]);
+        Equivalent::cheapest(&all, &|_| true).map(|it| it.at.0)
+    };
     assert_eq!((with_site(0x1003), with_site(0x1005)), (Some(0x1000), Some(0x1005)));
 }
 
@@ -267,11 +272,12 @@ fn a_probe_goes_back_where_the_kernel_takes_none() {
     let code = [&[0x53, 0x48, 0x89, 0xf8, 0x31, 0xd2][..], &padding, &[0xff, 0xca, 0x75, 0xfc, 0x5b, 0xc3]].concat();
     let (function, graph) = (function(&code), cfg(&code));
     let site = Vaddr(0x1006);
-    let all = graph.equivalents(&function, site, &|_| false);
+    let all = graph.equivalents(&function, site, &|_| false, &[&LINUX_6_18]);
     // Behind the padding the loop begins, and the push stores.
     assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1006, 0x1004, 0x1001]);
     let best = |keep: &dyn Fn(&Equivalent) -> bool, other| {
-        graph.best(&function, site, &|at| at.0 == other, keep).map(|it| it.at.0)
+        let all = graph.equivalents(&function, site, &|at| at.0 == other, &[&LINUX_6_18]);
+        Equivalent::cheapest(&all, keep).map(|it| it.at.0)
     };
     assert_eq!(best(&|_| true, 0), Some(0x1004));
     // DWARF's 0 is rax, 1 rdx.
@@ -281,20 +287,20 @@ fn a_probe_goes_back_where_the_kernel_takes_none() {
     // Padding that is jumped over is not before what follows it, and a branch is no way back.
     let code = [&[0x75, 0x0a][..], &padding, &padding, &[0xc3]].concat();
     let (function, graph) = (self::function(&code), cfg(&code));
-    let all = graph.equivalents(&function, Vaddr(0x100c), &|_| false);
+    let all = graph.equivalents(&function, Vaddr(0x100c), &|_| false, &[&LINUX_6_18]);
     assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x100c, 0x1016]);
-    assert_eq!(graph.equivalents(&function, Vaddr(0x1002), &|_| false).len(), 1);
+    assert_eq!(graph.equivalents(&function, Vaddr(0x1002), &|_| false, &[&LINUX_6_18]).len(), 1);
 }
 
 #[test]
 fn probes_do_what_the_kernel_was_seen_to_do() {
-    use Cost::{Emulated, Rewritten, Stepped};
-    let effect = |bytes: &[u8]| x86::X86_64.probe(0x1000, bytes).effect;
+    use ProbeCost::{Called, Emulated, Stepped};
+    let effect = |bytes: &[u8]| x86::X86_64.uprobe(0x1000, bytes, &LINUX_6_18, &|| false);
     for (bytes, cost) in [
         (&[0x90][..], Emulated),
         (&[0x66, 0x90], Emulated),
         (&[0xf3, 0x90], Emulated),
-        (&[0x0f, 0x1f, 0x44, 0x00, 0x00], Rewritten),
+        (&[0x0f, 0x1f, 0x44, 0x00, 0x00], Called),
         (&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], Emulated),
         (&[0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], Stepped),
         (&[0x55], Emulated),
@@ -326,10 +332,71 @@ fn probes_do_what_the_kernel_was_seen_to_do() {
     {
         assert!(matches!(effect(bytes), Effect::Breaks(_)), "{bytes:02x?}");
     }
-    let text = |bytes| x86::X86_64.probe(0x1000, bytes).instruction;
+    let text = |bytes| x86::X86_64.text(0x1000, bytes);
     assert_eq!(text(&[0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0]), Some("mov 0xff9(%rip),%rax".to_owned()));
     assert_eq!(text(&[0x74, 0x02]), Some("je 0x1004".to_owned()));
     assert_eq!(text(&[0x06]), None);
+}
+
+#[test]
+fn kernels_treat_no_operations_in_ways_of_their_own() {
+    use ProbeCost::{Called, Emulated, Stepped};
+    let five = [0x0f, 0x1f, 0x44, 0, 0];
+    let ten = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+    let on = |(major, minor), bytes: &[u8], is_used| {
+        x86::X86_64.uprobe(0x1000, bytes, &LinuxVersion::new(major, minor), &|| is_used)
+    };
+    let refused = Effect::Refused(RefusedReason::SegmentPrefix);
+    for (version, safe, unsafe_, long) in [
+        ((6, 12), Effect::Fires(Stepped), Effect::Fires(Stepped), refused),
+        ((6, 18), Effect::Fires(Called), Effect::Breaks(BreaksReason::RedZone), refused),
+        ((7, 2), Effect::Fires(Emulated), Effect::Fires(Emulated), Effect::Fires(Called)),
+    ] {
+        assert_eq!(on(version, &five, false), safe, "{version:?}");
+        assert_eq!(on(version, &five, true), unsafe_, "{version:?}");
+        assert_eq!(on(version, &ten, true), long, "{version:?}");
+    }
+    // 32-bit programs have no red zone, and their code is not rewritten.
+    let in_32_bits = x86::I386.uprobe(0x1000, &five, &LINUX_6_18, &|| true);
+    assert_eq!(in_32_bits, Effect::Fires(Emulated));
+    let worst = |bytes: &[u8], is_used| x86::X86_64.worst_uprobe((0x1000, bytes), ALL_KERNELS, &|| is_used);
+    assert_eq!(worst(&[0x90], true), Effect::Fires(Emulated));
+    assert_eq!(worst(&five, false), Effect::Fires(Stepped));
+    assert_eq!(worst(&five, true), Effect::Breaks(BreaksReason::RedZone));
+    assert_eq!(worst(&ten, false), refused);
+    assert_eq!(x86::X86_64.worst_uprobe((0x1000, &[0x90]), &[], &|| false), Effect::Unknown);
+    // AArch64: nop
+    let nop = 0xd503_201f_u32.to_le_bytes();
+    let cost = |rules: &[_]| aarch64::AARCH64.worst_uprobe((0x1000, &nop), rules, &|| true);
+    assert_eq!((cost(&[&LINUX_6_18]), cost(ALL_KERNELS)), (Effect::Fires(Emulated), Effect::Fires(Stepped)));
+}
+
+#[test]
+fn what_is_below_the_stack_pointer_is_found() {
+    for (code, may_use) in [
+        // lea 1(%rdi),%eax; ret
+        (&[0x8d, 0x47, 0x01, 0xc3][..], false),
+        // mov %edi,-4(%rsp); ret
+        (&[0x89, 0x7c, 0x24, 0xfc, 0xc3], true),
+        // push %rbp; mov %rsp,%rbp; mov %edi,-20(%rbp); pop %rbp; ret
+        (&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xec, 0x5d, 0xc3], true),
+        // push %rbp; mov %rsp,%rbp; mov 16(%rbp),%eax; pop %rbp; ret
+        (&[0x55, 0x48, 0x89, 0xe5, 0x8b, 0x45, 0x10, 0x5d, 0xc3], false),
+        // The same with a call behind the store.
+        (&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xec, 0xe8, 0, 0, 0, 0, 0x5d, 0xc3], false),
+        // lea -16(%rsp),%rax; mov (%rax),%eax; ret
+        (&[0x48, 0x8d, 0x44, 0x24, 0xf0, 0x8b, 0x00, 0xc3], true),
+        // mov %rsp,%rax; mov -16(%rax),%eax; ret
+        (&[0x48, 0x89, 0xe0, 0x8b, 0x40, 0xf0, 0xc3], true),
+        // Jumps to another function, or to another part of this one.
+        (&[0x85, 0xff, 0x0f, 0x84, 0, 0x10, 0, 0, 0xc3], true),
+        // jmp *%rax
+        (&[0xff, 0xe0], true),
+        // push %es, which 64-bit code has not, behind a call.
+        (&[0xe8, 0, 0, 0, 0, 0x06, 0xc3], true),
+    ] {
+        assert_eq!(cfg(code).may_use_red_zone(&function(code)), may_use, "{code:02x?}");
+    }
 }
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -363,19 +430,19 @@ fn aarch64_branches_and_tables() {
 
 #[test]
 fn aarch64_probes_follow_the_kernels_masks() {
-    let probe = |word: u32| aarch64::AARCH64.probe(0x1000, &word.to_le_bytes());
+    let effect = |word: u32| aarch64::AARCH64.uprobe(0x1000, &word.to_le_bytes(), &LINUX_6_18, &|| true);
     for word in [0xd503_201f, 0x1400_0001, 0x5400_0020, 0xb400_0020, 0x3600_0020, 0xd65f_03c0, 0x1000_0000, 0xb000_0000]
     {
-        assert_eq!(probe(word).effect, Effect::Fires(Cost::Emulated), "{word:#x}");
+        assert_eq!(effect(word), Effect::Fires(ProbeCost::Emulated), "{word:#x}");
     }
     for word in [0xa9bf_7bfd, 0xd503_233f, 0xd503_245f, 0x9100_0400, 0xd503_3bbf] {
-        assert_eq!(probe(word).effect, Effect::Fires(Cost::Stepped), "{word:#x}");
+        assert_eq!(effect(word), Effect::Fires(ProbeCost::Stepped), "{word:#x}");
     }
     // ldxr, ldr literal, svc, msr, brk, retaa, yield
     for word in [0xc85f_7c00, 0x5800_0000, 0xd400_0001, 0xd51b_d040, 0xd420_0000, 0xd65f_0bff, 0xd503_203f] {
-        assert!(matches!(probe(word).effect, Effect::Refused(_)), "{word:#x}");
+        assert!(matches!(effect(word), Effect::Refused(_)), "{word:#x}");
     }
-    assert_eq!(probe(0x1400_0001).instruction.as_deref(), Some("b 0x1004"));
+    assert_eq!(aarch64::AARCH64.text(0x1000, &0x1400_0001_u32.to_le_bytes()).as_deref(), Some("b 0x1004"));
 }
 
 #[test]
@@ -406,7 +473,8 @@ fn any_bytes_end_in_a_verdict() {
             let cfg = Cfg::of(&function, &memory, set);
             for at in 0x1000..0x1000 + code.len() as u64 {
                 assert_ne!(cfg.exactness(Vaddr(at), round % 3 == 0).outcome, Outcome::Outside);
-                let _ = cfg.best(&function, Vaddr(at), &|at| at.0 % 7 == 0, &|it| !it.overwritten.contains(3));
+                let all = cfg.equivalents(&function, Vaddr(at), &|at| at.0 % 7 == 0, ALL_KERNELS);
+                let _ = Equivalent::cheapest(&all, &|it| !it.overwritten.contains(3));
             }
         }
     }

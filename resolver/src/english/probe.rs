@@ -6,7 +6,6 @@ use crate::resolve::{BreaksReason, ProbeReason, RefusedReason, SwitchProblem};
 #[must_use]
 pub fn reason(reason: ProbeReason) -> &'static str {
     match reason {
-        ProbeReason::Rewritten => "since Linux 6.18 a call is put there, which writes below the stack pointer",
         ProbeReason::FiresEachIteration => "it fires for each iteration of a repeated instruction",
         ProbeReason::Refused(reason) => refused(reason),
         ProbeReason::Breaks(reason) => breaks(reason),
@@ -56,6 +55,7 @@ fn breaks(reason: BreaksReason) -> &'static str {
         BreaksReason::Umip => "the program crashes where UMIP is on",
         BreaksReason::PushesTrapFlag => "the trap flag is pushed with the others",
         BreaksReason::TransactionAborts => "the transaction aborts to a wrong address",
+        BreaksReason::RedZone => "Linux 6.18 puts a call there, which overwrites what is below the stack pointer",
         BreaksReason::ReadsRelative => "it reads relative to its own address, and runs elsewhere",
     }
 }

@@ -113,6 +113,7 @@ pub(crate) fn probe(probe: &ProbeVerdict) -> String {
     let why = probe.reason.map(|reason| format!(" ({})", super::probe::reason(reason))).unwrap_or_default();
     let verdict = match (probe.accepted, probe.cost) {
         (false, _) => "not taken",
+        (true, Some(ProbeCost::Called)) => "called",
         (true, Some(ProbeCost::Emulated)) => "emulated",
         (true, Some(ProbeCost::Stepped)) => "stepped",
         (true, None) => "taken, and not to be used",

@@ -31,6 +31,7 @@ use crate::code::Outcome;
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
 use crate::location::Register;
+use crate::uprobe_rules::UprobeRules;
 use decoded_function::{Cell, Key};
 pub(super) use function_code::FunctionCode;
 
@@ -41,6 +42,8 @@ const LISTED: usize = 64;
 pub(super) struct Instructions<'a> {
     code: &'a CodeBytes<'a>,
     set: &'static dyn InstructionSet,
+    /// Those of the kernels for which a uprobe is judged.
+    rules: &'a [&'a dyn UprobeRules],
     debug: Option<&'a DebugInfo<'a>>,
     folding: Folding<'a>,
     /// Where the records say that markers are, and how many records say so.
@@ -97,12 +100,13 @@ pub(super) struct SiteQuery<'a> {
 
 impl<'a> Instructions<'a> {
     /// The instructions of an image; `None` if its instruction set is not supported. `sites` is where
-    /// markers are.
+    /// markers are, and `rules` those of the kernels for which a uprobe is judged.
     pub(super) fn new(
         code: &'a CodeBytes<'a>,
         debug: Option<&'a DebugInfo<'a>>,
         folding: Folding<'a>,
         sites: impl Iterator<Item = Pc>,
+        rules: &'a [&'a dyn UprobeRules],
     ) -> Option<Self> {
         let image = code.image();
         let set = image.processor().set()?;
@@ -110,6 +114,7 @@ impl<'a> Instructions<'a> {
         Some(Self {
             code,
             set,
+            rules,
             debug,
             folding,
             sites: sites.filter_map(|pc| pc.vaddr(code.layout())).fold(HashMap::new(), |mut sites, at| {
@@ -149,7 +154,7 @@ impl<'a> Instructions<'a> {
             Err((exactness, reason)) => {
                 let mut probed = ProbeFacts::new(exactness, reason);
                 if exactness != Exactness::Outside {
-                    self.add_probe(&mut probed, pc, bytes);
+                    self.add_probe(&mut probed, None, pc, bytes);
                 }
                 return probed;
             }
@@ -159,7 +164,7 @@ impl<'a> Instructions<'a> {
             Some(Ok(decoded)) => decoded,
             Some(Err(reason)) => {
                 let mut probed = ProbeFacts::new(Exactness::Unproven, reason.clone());
-                self.add_probe(&mut probed, pc, bytes);
+                self.add_probe(&mut probed, None, pc, bytes);
                 return probed;
             }
             None => return ProbeFacts::default(),
@@ -172,7 +177,7 @@ impl<'a> Instructions<'a> {
         let mut probed = ProbeFacts::new(exactness, reason);
         probed.predecessors = assessment.predecessors.iter().take(LISTED).map(|edge| self.predecessor(edge)).collect();
         if assessment.outcome != Outcome::Outside {
-            self.add_probe(&mut probed, pc, bytes);
+            self.add_probe(&mut probed, Some(decoded), pc, bytes);
             self.add_best(&mut probed, decoded, pc, query.registers);
         }
         probed

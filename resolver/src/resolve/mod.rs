@@ -68,6 +68,7 @@ pub use crate::dwarf::{
 pub use crate::image::{Architecture, ImageKind};
 use crate::image::{Image, archive};
 use crate::text;
+use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
 pub use description::{FormatDescription, describe};
 pub use diagnostics::{
@@ -111,7 +112,7 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
 /// cannot be read is among the failures. Rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
-    resolve_with_debug_files(path, data, detail, &NoDebugFiles)
+    resolve_with_debug_files(path, data, detail, &NoDebugFiles, ALL_KERNELS)
 }
 
 /// [`resolve_with`], with separate debug files for an image that has no debug information itself.
@@ -119,11 +120,19 @@ pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
 /// The build id or checksum of each file is checked. A file that does not match is in the
 /// diagnostics; the files that were read are in [`ResolvedImage::debug`]. `strip` removes site
 /// records with the debug information, so these are read from the separate debug file too.
+///
+/// What a uprobe does is judged by the worst of `rules`; it is unknown if there are none.
 #[must_use]
-pub fn resolve_with_debug_files(path: &str, data: &[u8], detail: Detail, debug_files: &dyn DebugFiles) -> Resolution {
+pub fn resolve_with_debug_files(
+    path: &str,
+    data: &[u8],
+    detail: Detail,
+    debug_files: &dyn DebugFiles,
+    rules: &[&dyn UprobeRules],
+) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
-    let request = Request { detail, debug_files };
+    let request = Request { detail, debug_files, rules };
     if archive::is_archive(data) {
         resolve_archive(path, &module, data, request, &mut resolution);
     } else {

@@ -20,6 +20,7 @@ use super::{absence, functions, ghosts, line_table_sites, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
 use crate::image::{Image, ImageKind};
+use crate::uprobe_rules::UprobeRules;
 
 /// A resolved image. If it is a member of an archive, other members may settle what it leaves open.
 pub(super) struct Part {
@@ -31,7 +32,7 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files } = request;
+        let Request { detail, debug_files, rules } = request;
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
         let files = Files::new(path, image, debug_files, &opened);
@@ -44,7 +45,8 @@ impl Part {
         let code = CodeBytes::new(image, layout.as_ref());
         let looks_up = detail != Detail::Names && !joined.markers.is_empty();
         let in_full = if looks_up { site_debug.get() } else { None };
-        let instructions = if looks_up { instructions(image, &files, &debug, &code, &joined.markers) } else { None };
+        let instructions =
+            if looks_up { instructions(image, &files, &debug, &code, &joined.markers, rules) } else { None };
         let lookup = SiteLookup { debug: in_full, instructions: instructions.as_ref() };
         if let Some(debug) = in_full {
             same_files::merge(&mut joined, debug);
@@ -133,12 +135,13 @@ fn instructions<'a>(
     debug: &'a LazyDebug<'a>,
     code: &'a CodeBytes<'a>,
     markers: &[RawMarker],
+    rules: &'a [&'a dyn UprobeRules],
 ) -> Option<Instructions<'a>> {
     let info = debug.info();
     let folding = Folding::new(image, files.named(), info);
     folding.prepare();
     let sites = markers.iter().flat_map(|marker| &marker.sites).filter_map(|site| site.pc);
-    Instructions::new(code, info, folding, sites)
+    Instructions::new(code, info, folding, sites, rules)
 }
 
 /// Why a marker without a site may be in the program all the same; `None` if it is not.

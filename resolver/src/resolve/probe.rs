@@ -2,7 +2,7 @@
 
 use strum::IntoStaticStr;
 
-pub use crate::code::{BreaksReason, RefusedReason};
+pub use crate::code::{BreaksReason, ProbeCost, RefusedReason};
 
 /// What a uprobe at a site does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,32 +28,11 @@ impl ProbeVerdict {
     }
 }
 
-/// How the kernel executes the instruction under a uprobe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-#[non_exhaustive]
-pub enum ProbeCost {
-    /// The kernel does itself what the instruction does: under a microsecond.
-    Emulated,
-    /// It runs a copy of the instruction and takes a trap after it: ten microseconds and more.
-    Stepped,
-}
-
-impl ProbeCost {
-    /// The word in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// Why a uprobe is refused, or what is wrong with it. `Display` gives a few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProbeReason {
-    /// Since Linux 6.18 the kernel puts a call there, which writes below the stack pointer.
-    Rewritten,
     /// It fires for each iteration of a repeated instruction.
     FiresEachIteration,
     /// The kernel refuses it.

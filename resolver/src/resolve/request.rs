@@ -1,6 +1,7 @@
 //! What a resolution is asked for.
 
 use crate::debug_files::DebugFiles;
+use crate::uprobe_rules::UprobeRules;
 
 /// How much a resolution finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,4 +21,6 @@ pub enum Detail {
 pub(super) struct Request<'c> {
     pub(super) detail: Detail,
     pub(super) debug_files: &'c dyn DebugFiles,
+    /// Those of the kernels for which uprobes are judged.
+    pub(super) rules: &'c [&'c dyn UprobeRules],
 }

@@ -6,16 +6,15 @@
 
 use std::collections::HashMap;
 
-use super::Marker;
 use super::pc::Pc;
+use super::{Marker, ProbeCost};
 
 /// An address where a probe sees the same as at a site, and finds the arguments of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbePlace {
     /// The address as reports have it.
     pub(super) at: u64,
-    /// The lower, the cheaper.
-    pub(super) rank: u8,
+    pub(super) cost: ProbeCost,
 }
 
 /// The sites of the addresses that have several: the marker, the site, and where it can be probed.
@@ -37,7 +36,7 @@ impl SharedPlaces {
             let uses = |at: u64| sites.iter().filter(|(.., places)| places.iter().any(|place| place.at == at)).count();
             // Of equally good ones the first one, in the order of the first site that has them.
             let places = sites.iter().flat_map(|(.., places)| places);
-            let best = places.min_by_key(|place| (sites.len() - uses(place.at), place.rank)).copied();
+            let best = places.min_by_key(|place| (sites.len() - uses(place.at), place.cost)).copied();
             for (marker, site, places) in &sites {
                 let site = markers.get_mut(*marker).and_then(|marker| marker.sites.get_mut(*site));
                 let Some(probe) = site.and_then(|site| site.probe.as_mut()) else { continue };

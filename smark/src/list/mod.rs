@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write as _};
 use clap::{ArgAction, Args};
 use simple_markers_resolver::report::{self, TextLayout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
+use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
 
 use crate::console::{Console, Status};
 use crate::inputs::Inputs;
@@ -79,7 +80,7 @@ impl List {
         let has_functions = self.inputs.selection()?.has_functions();
         let detail =
             if verbosity > Verbosity::Rows || self.json || has_functions { Detail::Places } else { Detail::Names };
-        let selected = self.inputs.select(console, detail)?;
+        let selected = self.inputs.select(console, detail, ALL_KERNELS)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let _pager = (!self.json).then(|| Pager::start(console));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
+use simple_markers_resolver::uprobe_rules::UprobeRules;
 use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::Child;
@@ -126,7 +127,8 @@ impl Watching {
             Err(Unreadable { path, why }) => Err(Unreadable { path: path.clone(), why: why.clone() }),
         };
         let inputs: Vec<_> = new.iter().map(input).collect();
-        let mut selected = self.watch.filters.select(console, Detail::Places, self.watch.patterns.clone(), &inputs)?;
+        let request: (_, &[&dyn UprobeRules]) = (Detail::Places, &[&self.running]);
+        let mut selected = self.watch.filters.select(console, request, self.watch.patterns.clone(), &inputs)?;
         let without_sites = forget_stripped(&mut selected.resolution.images);
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);

@@ -9,7 +9,9 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::mapped::{self, MappedFile};
-use simple_markers_tracer::sys::{self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, signals};
+use simple_markers_tracer::sys::{
+    self, Child, Engine, Floor, Kernel, Mode, RunningKernel, Scope, Session, SessionError, signals,
+};
 
 use super::errors::explained;
 use super::matching::Matching;
@@ -89,6 +91,7 @@ impl Options {
             file,
             session: None,
             kernel,
+            running: RunningKernel::find(),
             is_recorded: self.is_recorded(mode),
             known: HashSet::new(),
             pinned: Vec::new(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
-use simple_markers_tracer::sys::{Child, Failure, Kernel, Session, TreeEvent, signals};
+use simple_markers_tracer::sys::{Child, Failure, Kernel, RunningKernel, Session, TreeEvent, signals};
 
 use super::errors::explained;
 use super::matching::Matching;
@@ -28,6 +28,8 @@ pub(crate) struct Watching {
     pub(super) file: Option<PlanFile>,
     pub(super) session: Option<Session>,
     pub(super) kernel: Kernel,
+    /// How it treats uprobes.
+    pub(super) running: RunningKernel,
     /// Whether programs record their probes themselves.
     pub(super) is_recorded: bool,
     /// The files that the user named.

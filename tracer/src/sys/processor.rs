@@ -71,11 +71,25 @@ pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
     None
 }
 
+/// Two functions of a no-operation, of five bytes and of ten, and a return, with padding. `None` where no kernel
+/// rewrites one.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn no_operations() -> Option<[unsafe extern "C" fn(); 2]> {
+    Some([simple_markers_five_byte_nop, simple_markers_ten_byte_nop])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn no_operations() -> Option<[unsafe extern "C" fn(); 2]> {
+    None
+}
+
 // Not local: what calls them may be compiled into another object.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".globl simple_markers_floor_emulated, simple_markers_floor_stepped",
     ".hidden simple_markers_floor_emulated, simple_markers_floor_stepped",
+    ".globl simple_markers_five_byte_nop, simple_markers_ten_byte_nop",
+    ".hidden simple_markers_five_byte_nop, simple_markers_ten_byte_nop",
     ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
     "simple_markers_floor_emulated:",
     "nop",
@@ -85,6 +99,13 @@ std::arch::global_asm!(
     "mov eax, eax",
     "nop",
     "ret",
+    "simple_markers_five_byte_nop:",
+    ".byte 0x0f, 0x1f, 0x44, 0, 0",
+    "ret",
+    ".skip 8, 0xcc",
+    "simple_markers_ten_byte_nop:",
+    ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
+    "ret",
     ".popsection",
 );
 
@@ -92,4 +113,6 @@ std::arch::global_asm!(
 unsafe extern "C" {
     fn simple_markers_floor_emulated();
     fn simple_markers_floor_stepped();
+    fn simple_markers_five_byte_nop();
+    fn simple_markers_ten_byte_nop();
 }

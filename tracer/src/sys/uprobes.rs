@@ -84,7 +84,7 @@ impl Uprobes {
             Err(why) if why.is_permission() => return Err(why),
             Err(why) => why,
         };
-        let of = std::fs::read_to_string(TYPE).ok().and_then(|text| text.trim().parse().ok()).ok_or(why)?;
+        let of = event_type().ok_or(why)?;
         // No file has this name. The right is looked at before.
         match open(of, "", At::default(), None) {
             Err(why) if why.is_permission() => return Err(why),
@@ -167,6 +167,11 @@ impl Uprobes {
         }
         at.iter().map(|at| program.attach_alone(of, path, *at, process)).collect()
     }
+}
+
+/// The type of perf's events at uprobes; `None` if the kernel has none.
+pub(super) fn event_type() -> Option<u32> {
+    std::fs::read_to_string(TYPE).ok()?.trim().parse().ok()
 }
 
 /// Places by groups in which the lowest bits of the offsets differ.

@@ -17,8 +17,9 @@ use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
 use crate::code::jump_table::{JumpTable, JumpTableSearch};
-use crate::code::probe::Probe;
+use crate::code::probe::Effect;
 use crate::export::Tool;
+use crate::uprobe_rules::UprobeRules;
 
 #[derive(Debug)]
 pub(crate) struct Aarch64;
@@ -81,8 +82,17 @@ impl InstructionSet for Aarch64 {
         stack::after(code, before)
     }
 
-    fn probe(&self, at: u64, code: &[u8]) -> Probe {
-        uprobe::probe(at, code)
+    /// The ABI has no red zone.
+    fn may_reach_below_stack(&self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+
+    fn text(&self, at: u64, code: &[u8]) -> Option<String> {
+        uprobe::text(at, code)
+    }
+
+    fn uprobe(&self, at: u64, code: &[u8], rules: &dyn UprobeRules, _: &dyn Fn() -> bool) -> Effect {
+        uprobe::effect(at, code, rules)
     }
 
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee> {

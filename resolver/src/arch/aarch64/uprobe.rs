@@ -3,30 +3,32 @@
 //! `arch/arm64/include/asm/insn.h`, not measured.
 
 use super::decode;
-use crate::code::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+use crate::code::probe::{BreaksReason, Effect, ProbeCost, RefusedReason};
+use crate::uprobe_rules::UprobeRules;
 
-pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
-    let Some(word) = decode::word(bytes) else {
-        return Probe { instruction: None, effect: Effect::Unknown };
-    };
-    match decode::text(pc, bytes) {
-        Some(instruction) => Probe {
-            instruction: Some(instruction),
-            effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused(RefusedReason::NotAligned) },
-        },
+pub(super) fn text(pc: u64, bytes: &[u8]) -> Option<String> {
+    let word = decode::word(bytes)?;
+    Some(decode::text(pc, bytes).unwrap_or_else(|| format!(".inst {word:#010x}")))
+}
+
+pub(super) fn effect(pc: u64, bytes: &[u8], rules: &dyn UprobeRules) -> Effect {
+    match decode::word(bytes) {
         // The kernel steps what it does not know. What the processor does with it is not known here
         // either.
-        None => Probe { instruction: Some(format!(".inst {word:#010x}")), effect: Effect::Unknown },
+        Some(word) if decode::text(pc, bytes).is_some() => match pc % 4 {
+            0 => effect_of(word, rules),
+            _ => Effect::Refused(RefusedReason::NotAligned),
+        },
+        _ => Effect::Unknown,
     }
 }
 
-fn effect(word: u32) -> Effect {
-    const SIMULATED: Effect = Effect::Fires(Cost::Emulated);
-    const STEPPED: Effect = Effect::Fires(Cost::Stepped);
+fn effect_of(word: u32, rules: &dyn UprobeRules) -> Effect {
+    const SIMULATED: Effect = Effect::Fires(ProbeCost::Emulated);
+    const STEPPED: Effect = Effect::Fires(ProbeCost::Stepped);
     let is = |mask: u32, value: u32| word & mask == value;
-    // Since Linux 6.14; stepped before.
     if word == 0xd503_201f {
-        return SIMULATED;
+        return if rules.emulates_fixed_size_nops() { SIMULATED } else { STEPPED };
     }
     if is(0x1c00_0000, 0x1400_0000) {
         // b, bl, b.cond, cbz, cbnz, tbz, tbnz, br, blr, ret
@@ -89,6 +91,7 @@ fn effect(word: u32) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uprobe_rules::LinuxVersion;
 
     const EMULATED: &str = "emulated";
     const STEPPED: &str = "stepped";
@@ -214,9 +217,9 @@ mod tests {
     #[test]
     fn instructions_are_taken_by_the_kernels_masks() {
         for (word, expected, text) in INSTRUCTIONS {
-            let found = match probe(0x1000, &word.to_le_bytes()).effect {
-                Effect::Fires(Cost::Emulated) => EMULATED,
-                Effect::Fires(Cost::Stepped) => STEPPED,
+            let found = match effect(0x1000, &word.to_le_bytes(), &LinuxVersion::new(6, 18)) {
+                Effect::Fires(ProbeCost::Emulated) => EMULATED,
+                Effect::Fires(ProbeCost::Stepped) => STEPPED,
                 Effect::Refused(_) => REFUSED,
                 Effect::Breaks(_) => BREAKS,
                 effect => panic!("{text}: {effect:?}"),

@@ -17,8 +17,9 @@ use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
 use crate::code::jump_table::{JumpTable, JumpTableSearch};
-use crate::code::probe::Probe;
+use crate::code::probe::Effect;
 use crate::export::Tool;
+use crate::uprobe_rules::UprobeRules;
 use decode::{InstructionWord, JAL, RA};
 
 #[derive(Debug)]
@@ -72,8 +73,17 @@ impl InstructionSet for Riscv64 {
         stack::after(code, before)
     }
 
-    fn probe(&self, _: u64, code: &[u8]) -> Probe {
-        uprobe::probe(code)
+    /// The ABI has no red zone.
+    fn may_reach_below_stack(&self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+
+    fn text(&self, _: u64, code: &[u8]) -> Option<String> {
+        uprobe::text(code)
+    }
+
+    fn uprobe(&self, _: u64, code: &[u8], _: &dyn UprobeRules, _: &dyn Fn() -> bool) -> Effect {
+        uprobe::effect(code)
     }
 
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee> {

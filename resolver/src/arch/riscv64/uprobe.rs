@@ -2,34 +2,36 @@
 //! and the masks in `arch/riscv/include/asm/insn.h`, not measured.
 
 use super::decode::{self, InstructionWord};
-use crate::code::probe::{Cost, Effect, Probe, RefusedReason};
+use crate::code::probe::{Effect, ProbeCost, RefusedReason};
 
-pub(super) fn probe(bytes: &[u8]) -> Probe {
-    let half = bytes.first_chunk().map(|half| u16::from_le_bytes(*half));
-    let (Some(half), Some(word)) = (half, InstructionWord::of(bytes)) else {
-        return Probe { instruction: None, effect: Effect::Unknown };
-    };
-    // As the assembler takes any instruction.
-    let text = match word.size {
+/// An instruction as the assembler takes any; `None` if there is none.
+pub(super) fn text(bytes: &[u8]) -> Option<String> {
+    let (half, word) = parts(bytes)?;
+    Some(match word.size {
         4 => format!(".insn 4, {:#010x}", word.bits),
         size => format!(".insn {size}, {half:#06x}"),
-    };
-    Probe { instruction: Some(text), effect: effect(half, word) }
+    })
 }
 
-fn effect(half: u16, word: InstructionWord) -> Effect {
+fn parts(bytes: &[u8]) -> Option<(u16, InstructionWord)> {
+    let half = bytes.first_chunk().map(|half| u16::from_le_bytes(*half))?;
+    Some((half, InstructionWord::of(bytes)?))
+}
+
+pub(super) fn effect(bytes: &[u8]) -> Effect {
+    let Some((half, word)) = parts(bytes) else { return Effect::Unknown };
     match word.opcode() {
         // ecall, ebreak, and those that read or write a control register.
         decode::SYSTEM => Effect::Refused(RefusedReason::SystemInstruction),
         decode::MISC_MEM => Effect::Refused(RefusedReason::Fence),
-        decode::AUIPC | decode::BRANCH | decode::JAL | decode::JALR => Effect::Fires(Cost::Emulated),
+        decode::AUIPC | decode::BRANCH | decode::JAL | decode::JALR => Effect::Fires(ProbeCost::Emulated),
         // Older kernels take `c.addiw` for the `c.jal` of 32-bit processors, which they refuse, and some
         // `c.mv` and `c.add` for `c.jr` and `c.jalr`.
         decode::OP_IMM_32 if half & 0xe003 == 0x2001 => Effect::Unknown,
         decode::OP_IMM | decode::OP if matches!(half & 0xf007, 0x8002 | 0x9002) => Effect::Unknown,
         // The trap of a probe between `lr` and `sc` ends the reservation.
         decode::AMO if word.funct7() >> 2 & !1 == 2 => Effect::Unknown,
-        _ => Effect::Fires(Cost::Stepped),
+        _ => Effect::Fires(ProbeCost::Stepped),
     }
 }
 
@@ -40,8 +42,8 @@ mod tests {
     /// The encodings are from GNU as, the expected results from the masks in the kernel's header.
     #[test]
     fn instructions_are_taken_by_the_kernels_masks() {
-        const EMULATED: Effect = Effect::Fires(Cost::Emulated);
-        const STEPPED: Effect = Effect::Fires(Cost::Stepped);
+        const EMULATED: Effect = Effect::Fires(ProbeCost::Emulated);
+        const STEPPED: Effect = Effect::Fires(ProbeCost::Stepped);
         const SYSTEM: Effect = Effect::Refused(RefusedReason::SystemInstruction);
         for (bits, expected, text) in [
             (0x0000_0097, EMULATED, "auipc ra, 0"),
@@ -65,7 +67,7 @@ mod tests {
             (0x18a5_262f, Effect::Unknown, "sc.w a2, a0, (a0)"),
             (0x00a5_262f, STEPPED, "amoadd.w a2, a0, (a0)"),
         ] {
-            assert_eq!(probe(&u32::to_le_bytes(bits)).effect, expected, "{text}");
+            assert_eq!(effect(&u32::to_le_bytes(bits)), expected, "{text}");
         }
     }
 }

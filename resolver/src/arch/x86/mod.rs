@@ -21,8 +21,9 @@ use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
 use crate::code::jump_table::{JumpTable, JumpTableSearch};
-use crate::code::probe::Probe;
+use crate::code::probe::Effect;
 use crate::export::Tool;
+use crate::uprobe_rules::UprobeRules;
 
 /// One of the two modes that programs run in.
 #[derive(Debug)]
@@ -124,8 +125,16 @@ impl InstructionSet for X86 {
         stack::after(self.bitness, at, code, before)
     }
 
-    fn probe(&self, at: u64, code: &[u8]) -> Probe {
-        uprobe::probe(self.bitness, at, code)
+    fn may_reach_below_stack(&self, at: u64, code: &[u8]) -> bool {
+        stack::may_reach_below(self.bitness, at, code)
+    }
+
+    fn text(&self, at: u64, code: &[u8]) -> Option<String> {
+        decode::decode(self.bitness, at, code).as_ref().map(decode::text)
+    }
+
+    fn uprobe(&self, at: u64, code: &[u8], rules: &dyn UprobeRules, may_use_red_zone: &dyn Fn() -> bool) -> Effect {
+        uprobe::effect(self.bitness, (at, code), rules, may_use_red_zone)
     }
 
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee> {

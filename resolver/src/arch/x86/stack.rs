@@ -13,6 +13,20 @@ pub(super) fn after(bitness: u32, at: u64, code: &[u8], before: StackDepth) -> O
     Some(StackDepth { stack, frame })
 }
 
+/// Whether an operand is in memory below the stack pointer or the frame pointer, or another register gets
+/// such an address.
+pub(super) fn may_reach_below(bitness: u32, at: u64, code: &[u8]) -> bool {
+    let Some(it) = decode(bitness, at, code) else { return true };
+    let is_stack = |register| matches!(register, Register::RSP | Register::RBP | Register::ESP | Register::EBP);
+    let is_to_stack = is_stack(destination(&it));
+    let is_memory = it.op_kinds().any(|kind| kind == OpKind::Memory);
+    match it.mnemonic() {
+        Mnemonic::Lea => is_stack(it.memory_base()) && !is_to_stack,
+        Mnemonic::Mov if it.op1_kind() == OpKind::Register && is_stack(it.op1_register()) => !is_to_stack,
+        _ => is_memory && is_stack(it.memory_base()) && (it.memory_displacement64() as i64) < 0,
+    }
+}
+
 /// The register that an instruction writes, if its first operand is one.
 fn destination(it: &Iced) -> Register {
     if it.op0_kind() == OpKind::Register { it.op0_register() } else { Register::None }

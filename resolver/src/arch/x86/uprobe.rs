@@ -1,4 +1,5 @@
-//! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18).
+//! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18; other
+//! versions by [`UprobeRules`]).
 //!
 //! The kernel looks up the first byte of the opcode in a table of opcodes that it can run
 //! elsewhere. If an instruction has a VEX or EVEX prefix, the kernel takes the byte after the
@@ -7,7 +8,8 @@
 //! `vpor` eb, `vcmpps` c2), so the instruction is not executed at all.
 
 use super::decode;
-use crate::code::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+use crate::code::probe::{BreaksReason, Effect, ProbeCost, RefusedReason};
+use crate::uprobe_rules::UprobeRules;
 
 /// The one-byte opcodes that the kernel accepts in 64-bit programs, with one bit each, in rows of
 /// 16 from 00.
@@ -33,6 +35,9 @@ const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
 ];
 
+/// The no-operation that Linux 7.2 rewrites: `cs nopw 0x0(%rax,%rax,1)`.
+const TEN_BYTE_NOP: &[u8] = &[0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00];
+
 /// The parts of an instruction, as the kernel splits it.
 struct InstructionEncoding<'a> {
     prefixes: &'a [u8],
@@ -42,14 +47,6 @@ struct InstructionEncoding<'a> {
     /// The first byte of the opcode, and the bytes after it.
     opcode: u8,
     rest: &'a [u8],
-}
-
-pub(super) fn probe(bitness: u32, pc: u64, bytes: &[u8]) -> Probe {
-    let Some(iced) = decode::decode(bitness, pc, bytes) else {
-        return Probe { instruction: None, effect: Effect::Unknown };
-    };
-    let code = bytes.get(..iced.len()).unwrap_or_default();
-    Probe { instruction: Some(decode::text(&iced)), effect: effect(bitness, code) }
 }
 
 fn encoding(bitness: u32, code: &[u8]) -> Option<InstructionEncoding<'_>> {
@@ -76,9 +73,19 @@ fn encoding(bitness: u32, code: &[u8]) -> Option<InstructionEncoding<'_>> {
     Some(InstructionEncoding { prefixes, rex, is_vector: vector != 0, opcode, rest })
 }
 
-fn effect(bitness: u32, code: &[u8]) -> Effect {
-    const EMULATED: Effect = Effect::Fires(Cost::Emulated);
-    const STEPPED: Effect = Effect::Fires(Cost::Stepped);
+pub(super) fn effect(
+    bitness: u32,
+    (pc, bytes): (u64, &[u8]),
+    rules: &dyn UprobeRules,
+    may_use_red_zone: &dyn Fn() -> bool,
+) -> Effect {
+    const EMULATED: Effect = Effect::Fires(ProbeCost::Emulated);
+    const STEPPED: Effect = Effect::Fires(ProbeCost::Stepped);
+    let Some(iced) = decode::decode(bitness, pc, bytes) else { return Effect::Unknown };
+    let code = bytes.get(..iced.len()).unwrap_or_default();
+    if code == TEN_BYTE_NOP && bitness == 64 && rules.rewrites_ten_byte_nops() {
+        return Effect::Fires(ProbeCost::Called);
+    }
     let Some(InstructionEncoding { prefixes, rex, is_vector, opcode, rest }) = encoding(bitness, code) else {
         return Effect::Unknown;
     };
@@ -104,10 +111,15 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     }
     // From here on the kernel accepts the probe.
     let is_nop = !is_vector && (opcode == 0x90 || opcode == 0x0f && rest.first() == Some(&0x1f) && reg == Some(0));
-    if is_nop && code.len() == 5 && bitness == 64 && rex.is_none_or(|rex| rex & 1 == 0) {
-        return Effect::Fires(Cost::Rewritten);
+    let is_rewritten = is_nop && code.len() == 5 && bitness == 64 && rex.is_none_or(|rex| rex & 1 == 0);
+    if is_rewritten && rules.rewrites_five_byte_nops() {
+        return if may_use_red_zone() {
+            Effect::Breaks(BreaksReason::RedZone)
+        } else {
+            Effect::Fires(ProbeCost::Called)
+        };
     }
-    if NOPS.contains(&code) {
+    if rules.emulates_long_nops() && NOPS.contains(&code) {
         return EMULATED;
     }
     match opcode {

@@ -60,7 +60,7 @@ impl Instructions<'_> {
     pub(in crate::resolve) fn holding(&self, function: Die, byte: Vaddr) -> Option<(Vaddr, Arc<str>)> {
         let at = self.function(function)?.holding(byte)?;
         let bytes = self.code.from(at)?;
-        let text = self.set.probe(at.0, bytes).instruction?;
+        let text = self.set.text(at.0, bytes)?;
         let callee = self.set.callee(at.0, bytes).filter(|_| text.starts_with("call"));
         let Some(callee) = callee else { return Some((at, text.into())) };
         let mnemonic = text.split_whitespace().next().unwrap_or(&text);

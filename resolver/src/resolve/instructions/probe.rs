@@ -5,32 +5,36 @@ use std::sync::Arc;
 use super::decoded_function::DecodedFunction;
 use super::{Instructions, ProbeFacts};
 use crate::address::Vaddr;
-use crate::code::{self, Cost, Effect};
+use crate::code::{self, Effect};
 use crate::location::Register;
 use crate::resolve::shared_places::ProbePlace;
-use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
+use crate::resolve::{ProbeReason, ProbeVerdict};
 
 impl Instructions<'_> {
-    /// The instruction at `pc`, and what a uprobe there does.
-    pub(super) fn add_probe(&self, probed: &mut ProbeFacts, pc: Vaddr, bytes: &[u8]) {
-        let probe = self.set.probe(pc.0, bytes);
-        probed.instruction = probe.instruction.as_deref().map(Arc::from);
+    /// The instruction at `pc`, and what a uprobe there does. `decoded` is the function; `None` if it is not
+    /// known.
+    pub(super) fn add_probe(
+        &self,
+        probed: &mut ProbeFacts,
+        decoded: Option<&DecodedFunction<'_>>,
+        pc: Vaddr,
+        bytes: &[u8],
+    ) {
+        let may_use_red_zone = || decoded.is_none_or(|decoded| decoded.cfg.may_use_red_zone(&decoded.function));
+        let effect = self.set.worst_uprobe((pc.0, bytes), self.rules, &may_use_red_zone);
+        probed.instruction = self.set.text(pc.0, bytes).map(Arc::from);
         // The kernel's own code takes no uprobes.
         if self.is_kernel() {
             return;
         }
-        let cost = probe.cost().map(|cost| match cost {
-            Cost::Emulated | Cost::Rewritten => ProbeCost::Emulated,
-            Cost::Stepped => ProbeCost::Stepped,
-        });
-        let reason = match probe.effect {
-            Effect::Fires(Cost::Rewritten) => Some(ProbeReason::Rewritten),
+        let cost = effect.cost();
+        let reason = match effect {
             Effect::Fires(_) | Effect::Unknown => None,
             Effect::FiresEachIteration => Some(ProbeReason::FiresEachIteration),
             Effect::Refused(reason) => Some(ProbeReason::Refused(reason)),
             Effect::Breaks(reason) => Some(ProbeReason::Breaks(reason)),
         };
-        probed.probe = probe.accepted().map(|accepted| ProbeVerdict { accepted, cost, reason, best_address: None });
+        probed.probe = effect.accepted().map(|accepted| ProbeVerdict { accepted, cost, reason, best_address: None });
     }
 
     /// The cheapest address where a probe sees what it sees at `pc`.
@@ -42,20 +46,19 @@ impl Instructions<'_> {
         registers: &[Register],
     ) {
         let Some(verdict) = &mut probed.probe else { return };
-        let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
-        let rank = |probe: &code::Probe| probe.cost().map_or(u8::MAX, Cost::rank);
         let is_site = |at: Vaddr| self.sites.contains_key(&at);
-        let here = decoded.cfg.equivalents(&decoded.function, pc, &is_site).into_iter().next();
-        let best = decoded.cfg.best(&decoded.function, pc, &is_site, &keeps);
-        let better = best.filter(|best| here.is_some_and(|here| rank(&best.probe) < rank(&here.probe)));
-        verdict.best_address = better.map(|best| self.reported(best.at));
+        let equivalents = decoded.cfg.equivalents(&decoded.function, pc, &is_site, self.rules);
+        let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
+        let best = code::Equivalent::cheapest(&equivalents, &keeps);
+        let here = equivalents.first().and_then(|here| here.effect.cost());
+        let is_better = |best: &&code::Equivalent| here.is_none_or(|here| best.effect.cost() < Some(here));
+        verdict.best_address = best.filter(is_better).map(|best| self.reported(best.at));
         if self.sites.get(&pc).is_some_and(|count| *count > 1) {
-            let all = decoded.cfg.equivalents(&decoded.function, pc, &is_site);
-            let place = |it: code::Equivalent| {
-                let rank = it.probe.cost().map(Cost::rank).filter(|_| keeps(&it))?;
-                Some(ProbePlace { at: self.reported(it.at), rank })
+            let place = |it: &code::Equivalent| {
+                let cost = it.effect.cost().filter(|_| keeps(it))?;
+                Some(ProbePlace { at: self.reported(it.at), cost })
             };
-            probed.places = all.into_iter().filter_map(place).collect();
+            probed.places = equivalents.iter().filter_map(place).collect();
         }
     }
 }
