@@ -1,14 +1,21 @@
-/* A marker with four arguments at a nop, passed many times: `hot [TIMES]`. It prints `ns NUMBER`, for one pass. */
+/* A marker with four arguments at a nop, passed many times: `hot [TIMES]`. It prints `ns NUMBER`, for one pass.
+   With FAST, the marker has a fast anchor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <simple_marker.h>
 
+#ifdef FAST
+#define MARK simple_mark_anchor_fast
+#else
+#define MARK simple_mark_anchor
+#endif
+
 struct request { unsigned long tag; int status; };
 
 __attribute__((noinline)) static long pass(const struct request *request, long queue, unsigned depth)
 {
-    simple_mark_anchor(hot:pass, "%lu %d %ld %u", request->tag, request->status, queue, depth);
+    MARK(hot:pass, "%lu %d %ld %u", request->tag, request->status, queue, depth);
     return (long)request->tag + request->status + queue + depth;
 }
 

@@ -21,6 +21,9 @@
 #elif defined POINT_ANCHOR
 #include <simple_marker.h>
 #define POINT(name, a, b) simple_mark_anchor(points:name, "%u %u", a, b)
+#elif defined POINT_FAST
+#include <simple_marker.h>
+#define POINT(name, a, b) simple_mark_anchor_fast(points:name, "%u %u", a, b)
 #elif defined POINT_SWITCH
 #include <simple_marker.h>
 #define POINT(name, a, b) simple_probe(points:name, "%u %u", a, b)

@@ -2,7 +2,7 @@
 
 /// The ways to write a point in C. The modules of `src/lib.rs` have these names, after the
 /// compiler's.
-const CONTENDERS: [&str; 9] = ["none", "asm", "bare", "mark", "keep", "anchor", "switch", "ghost", "sdt"];
+const CONTENDERS: [&str; 10] = ["none", "asm", "bare", "mark", "keep", "anchor", "fast", "switch", "ghost", "sdt"];
 
 fn main() {
     println!("cargo::rerun-if-changed=../c");

@@ -27,11 +27,15 @@
  *              Puts one nop at the address, so a probe there fires when, and only when, the marker
  *              is passed. Without it the address is that of the next instruction, and other paths
  *              may jump to that. On x86 the nop is one byte.
+ *      simple_mark_anchor_fast(name, fmt, ...)
+ *              The same. On x86-64 a no-operation of ten bytes follows, which Linux 7.2 turns into a
+ *              call while the marker is watched, so that a hit costs less.
  *      simple_mark_keep(name, fmt, ...)
  *              Evaluates each argument once, from left to right, and keeps the value in a register,
  *              in memory or as a constant at the address. The record says where. It takes 1 to 8
  *              integers, enums, bools, pointers, floats and doubles.
  *      simple_mark_keep_anchor(name, fmt, ...)
+ *      simple_mark_keep_anchor_fast(name, fmt, ...)
  *              Both.
  *      simple_mark_ghost(name, fmt, ...)
  *              A statement that changes no byte of the code with gcc, and of few functions with clang.
@@ -81,7 +85,7 @@
  *                        arguments is a barrier too. Under gcc it is one only if its format or file
  *                        name has one of % { | }. Small functions stay inlined, but a function with
  *                        eight markers was not inlined at -Os.
- *   simple_mark_anchor   One more nop.
+ *   simple_mark_anchor   One more nop; 11 bytes for simple_mark_anchor_fast.
  *   simple_mark_keep     The evaluation of the arguments, at most one move for each, and the
  *                        registers that they occupy.
  *   simple_probe         While it is off, a compare and a jump on x86-64. It is taken only at gcc
@@ -152,6 +156,21 @@
 
 #define simple_mark_keep_anchor(name, ...) \
     SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_KEEP_, SIMPLE_MARKER_ARITY_(__VA_ARGS__))("nop", 3, #name, ##__VA_ARGS__)
+
+#define simple_mark_anchor_fast(name, ...)                                    \
+    SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_MARK_, SIMPLE_MARKER_ARITY_(__VA_ARGS__)) \
+    (SIMPLE_MARKER_FAST_, 1, #name, ##__VA_ARGS__)
+
+#define simple_mark_keep_anchor_fast(name, ...)                               \
+    SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_KEEP_, SIMPLE_MARKER_ARITY_(__VA_ARGS__)) \
+    (SIMPLE_MARKER_FAST_, 3, #name, ##__VA_ARGS__)
+
+/* What Linux 7.2 rewrites: nopw %cs:0(%rax,%rax,1), in its one form with ten bytes. */
+#if defined __x86_64__ && !defined __ILP32__
+#define SIMPLE_MARKER_FAST_ "nop\n\t.byte 0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0"
+#else
+#define SIMPLE_MARKER_FAST_ "nop"
+#endif
 
 #if defined __clang__
 #pragma clang diagnostic pop
@@ -603,9 +622,9 @@ template <> struct view<double, false> {
 #define SIMPLE_MARKER_EACH_8(m, a, b, c, d, e, f, g, h) m(1, a) m(2, b) m(3, c) m(4, d) m(5, e) m(6, f) m(7, g) m(8, h)
 
 /* No argument to keep. */
-#define SIMPLE_MARKER_KEEP_0(anchor, flags, name, fmt) SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_KEEP_0_, flags)(name, fmt)
-#define SIMPLE_MARKER_KEEP_0_2(name, fmt) SIMPLE_MARKER_MARK_0("", 0, name, fmt)
-#define SIMPLE_MARKER_KEEP_0_3(name, fmt) SIMPLE_MARKER_MARK_0("nop", 1, name, fmt)
+#define SIMPLE_MARKER_KEEP_0(anchor, flags, name, fmt) SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_KEEP_0_, flags)(anchor, name, fmt)
+#define SIMPLE_MARKER_KEEP_0_2(anchor, name, fmt) SIMPLE_MARKER_MARK_0(anchor, 0, name, fmt)
+#define SIMPLE_MARKER_KEEP_0_3(anchor, name, fmt) SIMPLE_MARKER_MARK_0(anchor, 1, name, fmt)
 
 #define SIMPLE_MARKER_KEEP_SOME(anchor, flags, name, fmt, ...)                                     \
     __extension__({                                                                                \

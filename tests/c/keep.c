@@ -45,6 +45,12 @@ __attribute__((noinline)) static int once(void) {
     // expect: name=keep:anchored format="%d 100%% {x|y}" args="count()" sites=1 flags=3 operands=^-4@\S+$
     // values: keep:anchored 2
     simple_mark_keep_anchor(keep:anchored, "%d 100%% {x|y}", count());
+    // A second no-operation, on x86-64, changes nothing.
+    // expect: name=keep:fast format="%d" args="calls + 1" sites=1 flags=3 operands=^-4@\S+$
+    // values: keep:fast 3
+    simple_mark_keep_anchor_fast(keep:fast, "%d", calls + 1);
+    // expect: name=keep:fast_place format="%d" args="before" sites=1 flags=1
+    simple_mark_anchor_fast(keep:fast_place, "%d", before);
     // Not evaluated.
     // expect: name=keep:not format="%d" args="count()" sites=1 flags=0
     simple_mark(keep:not, "%d", count());

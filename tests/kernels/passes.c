@@ -32,6 +32,15 @@ static void marks(int count) {
     }
 }
 
+/* The second instruction is one that new kernels rewrite. */
+__attribute__((noinline)) static void fast(int count) {
+    for (int i = 0; i < count; i++) {
+        __asm__ volatile("" : "+r"(i));
+        simple_mark_keep_anchor_fast(kernels:fast, "%d %d", i, count - i);
+        printf("said %d %d\n", i, count - i);
+    }
+}
+
 static void locals(int count) {
     for (int i = 0; i < count; i++) {
         own += 3;
@@ -150,6 +159,8 @@ int main(int count, char **words) {
         return 2;
     if (!strcmp(mode, "marks"))
         marks(number);
+    else if (!strcmp(mode, "fast"))
+        fast(number);
     else if (!strcmp(mode, "locals"))
         locals(number);
     else if (!strcmp(mode, "pages"))

@@ -300,7 +300,7 @@ pub struct Marker {
 
 fn markers(text: &str) -> Vec<Marker> {
     let invocation =
-        Regex::new(r"\b(?:simple_mark(_keep)?(_anchor)?|trace_simple|simple_(probe))\(").expect("a pattern");
+        Regex::new(r"\b(?:simple_mark(_keep)?(_anchor(?:_fast)?)?|trace_simple|simple_(probe))\(").expect("a pattern");
     let functions = functions_of(text);
     let mut markers = Vec::new();
     for found in invocation.captures_iter(text) {

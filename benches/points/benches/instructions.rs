@@ -57,9 +57,9 @@ macro_rules! benchmarks {
 }
 
 benchmarks! {
-    none asm bare mark keep anchor switch ghost probe usdt tracing log
-    gcc_none gcc_asm gcc_bare gcc_mark gcc_keep gcc_anchor gcc_switch gcc_ghost gcc_sdt
-    clang_none clang_asm clang_bare clang_mark clang_keep clang_anchor clang_switch clang_ghost clang_sdt
+    none asm bare mark keep anchor fast switch ghost probe usdt tracing log
+    gcc_none gcc_asm gcc_bare gcc_mark gcc_keep gcc_anchor gcc_fast gcc_switch gcc_ghost gcc_sdt
+    clang_none clang_asm clang_bare clang_mark clang_keep clang_anchor clang_fast clang_switch clang_ghost clang_sdt
 }
 
 library_benchmark_group!(name = functions, benchmarks = [line, three, tokenise, scale]);

@@ -69,6 +69,10 @@ contender! {
     anchor: $name a b => { simple_markers::simple_mark!(points:$name, "%u %u", $a, $b, options(anchor)) }
 }
 contender! {
+    /// `simple_mark!` with two places and a fast anchor.
+    fast: $name a b => { simple_markers::simple_mark!(points:$name, "%u %u", $a, $b, options(anchor = fast)) }
+}
+contender! {
     /// `simple_probe!` with two values, switched off.
     switch: $name a b => { simple_markers::simple_probe!(points:$name, "%u %u", $a, $b) }
 }
@@ -119,6 +123,8 @@ foreign! {
     gcc_keep: gcc_keep_line gcc_keep_tokenise gcc_keep_scale gcc_keep_three;
     /// gcc: `simple_mark_anchor` with two places.
     gcc_anchor: gcc_anchor_line gcc_anchor_tokenise gcc_anchor_scale gcc_anchor_three;
+    /// gcc: `simple_mark_anchor_fast` with two places.
+    gcc_fast: gcc_fast_line gcc_fast_tokenise gcc_fast_scale gcc_fast_three;
     /// gcc: `simple_probe` with two values, switched off.
     gcc_switch: gcc_switch_line gcc_switch_tokenise gcc_switch_scale gcc_switch_three;
     /// gcc: `simple_mark_ghost` with two places.
@@ -137,6 +143,8 @@ foreign! {
     clang_keep: clang_keep_line clang_keep_tokenise clang_keep_scale clang_keep_three;
     /// clang: `simple_mark_anchor` with two places.
     clang_anchor: clang_anchor_line clang_anchor_tokenise clang_anchor_scale clang_anchor_three;
+    /// clang: `simple_mark_anchor_fast` with two places.
+    clang_fast: clang_fast_line clang_fast_tokenise clang_fast_scale clang_fast_three;
     /// clang: `simple_probe` with two values, switched off.
     clang_switch: clang_switch_line clang_switch_tokenise clang_switch_scale clang_switch_three;
     /// clang: `simple_mark_ghost` with two places.

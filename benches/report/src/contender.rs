@@ -37,7 +37,7 @@ impl Contender {
 const MARKERS: &str = "simple-markers = { path = \"{markers}\" }";
 
 /// All of them; the first is the code without points.
-pub(crate) const RUST: [Contender; 15] = [
+pub(crate) const RUST: [Contender; 16] = [
     Contender { name: "none", title: "Rust: no points", dependency: "", point: "" },
     Contender {
         name: "asm",
@@ -74,6 +74,12 @@ pub(crate) const RUST: [Contender; 15] = [
         title: "`simple_mark!`, two places, anchor",
         dependency: MARKERS,
         point: "simple_markers::simple_mark!(points:p{number}, \"%u %u\", {a}, {b}, options(anchor));",
+    },
+    Contender {
+        name: "fast",
+        title: "`simple_mark!`, two places, fast anchor",
+        dependency: MARKERS,
+        point: "simple_markers::simple_mark!(points:p{number}, \"%u %u\", {a}, {b}, options(anchor = fast));",
     },
     Contender {
         name: "switch",
@@ -127,13 +133,14 @@ pub(crate) const RUST: [Contender; 15] = [
 
 /// The ways to write a point in C: the name in `c/point.h` and in the tables. The first is the code
 /// without points.
-pub(crate) const C: [(&str, &str); 9] = [
+pub(crate) const C: [(&str, &str); 10] = [
     ("NONE", "no points"),
     ("ASM", "empty `asm`"),
     ("BARE", "`simple_mark`, no arguments"),
     ("MARK", "`simple_mark`, two places"),
     ("KEEP", "`simple_mark_keep`, two"),
     ("ANCHOR", "`simple_mark_anchor`, two places"),
+    ("FAST", "`simple_mark_anchor_fast`, two places"),
     ("SWITCH", "`simple_probe`, two values"),
     ("GHOST", "`simple_mark_ghost`, two places"),
     ("SDT", "`sys/sdt.h`"),

@@ -13,13 +13,14 @@ const TIMES: f64 = 1000.0;
 
 /// The contenders: the module of the crate `points`, the names of its functions (`{}` is the
 /// function), and the name in the table.
-const CONTENDERS: [(&str, &str, &str); 30] = [
+const CONTENDERS: [(&str, &str, &str); 33] = [
     ("none", "points::none::", "Rust: no points"),
     ("asm", "points::asm::", "empty `asm!`"),
     ("bare", "points::bare::", "`simple_mark!`, no arguments"),
     ("mark", "points::mark::", "`simple_mark!`, two places"),
     ("keep", "points::keep::", "`simple_mark!`, two kept"),
     ("anchor", "points::anchor::", "`simple_mark!`, two places, anchor"),
+    ("fast", "points::fast::", "`simple_mark!`, two places, fast anchor"),
     ("switch", "points::switch::", "`simple_probe!`, two values"),
     ("ghost", "points::ghost::", "`simple_mark!`, two places, ghost"),
     ("probe", "points::probe::", "`probe`"),
@@ -32,6 +33,7 @@ const CONTENDERS: [(&str, &str, &str); 30] = [
     ("gcc_mark", "gcc_mark_", "`simple_mark`, two places"),
     ("gcc_keep", "gcc_keep_", "`simple_mark_keep`, two"),
     ("gcc_anchor", "gcc_anchor_", "`simple_mark_anchor`, two places"),
+    ("gcc_fast", "gcc_fast_", "`simple_mark_anchor_fast`, two places"),
     ("gcc_switch", "gcc_switch_", "`simple_probe`, two values"),
     ("gcc_ghost", "gcc_ghost_", "`simple_mark_ghost`, two places"),
     ("gcc_sdt", "gcc_sdt_", "`sys/sdt.h`"),
@@ -41,6 +43,7 @@ const CONTENDERS: [(&str, &str, &str); 30] = [
     ("clang_mark", "clang_mark_", "`simple_mark`, two places"),
     ("clang_keep", "clang_keep_", "`simple_mark_keep`, two"),
     ("clang_anchor", "clang_anchor_", "`simple_mark_anchor`, two places"),
+    ("clang_fast", "clang_fast_", "`simple_mark_anchor_fast`, two places"),
     ("clang_switch", "clang_switch_", "`simple_probe`, two values"),
     ("clang_ghost", "clang_ghost_", "`simple_mark_ghost`, two places"),
     ("clang_sdt", "clang_sdt_", "`sys/sdt.h`"),

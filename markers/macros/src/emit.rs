@@ -9,7 +9,7 @@ use crate::ghost;
 use crate::operand::Operand;
 use crate::pairing::Pair;
 use crate::record::{self, SiteRecord};
-use crate::syntax::{Argument, Invocation, Marker};
+use crate::syntax::{Anchor, Argument, Invocation, Marker};
 use crate::target::Target;
 
 /// The expansion of a marker: a block of type `()`; of a ghost, statements.
@@ -82,9 +82,14 @@ fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
 /// The record of `.debug.simple_marker.2`, where the code is.
 fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {
     let Operands { entries, operands } = operands(krate, target, pairs)?;
-    let anchored = if marker.anchored { site::ANCHORED } else { 0 };
+    let anchored = if marker.anchor.is_some() { site::ANCHORED } else { 0 };
     let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
-    let code = if marker.anchored { " nop" } else { "" };
+    let code = match marker.anchor {
+        None => "",
+        // What Linux 7.2 rewrites: `nopw %cs:0(%rax,%rax,1)`, in its one form with ten bytes.
+        Some(Anchor::Fast) if target == Target::X86_64 => " nop\n.byte 0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0",
+        Some(Anchor::Plain | Anchor::Fast) => " nop",
+    };
     let site = SiteRecord { target, flags: anchored | has_operands, entries: &entries, switch: None };
     let template = site.template(krate, code, marker);
     // A tool that stops here reads the arguments from memory, so pending stores must be done.
@@ -103,8 +108,8 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
     };
     let words = marker.format.operands();
     Ok(quote_spanned! { Span::mixed_site()=>
-        // SAFETY: the template has only assembler directives and at most one `nop`. Neither changes
-        // any state.
+        // SAFETY: the template has only assembler directives and at most two instructions, which do
+        // nothing. None changes any state.
         unsafe {
             #krate::__private::asm!(
                 #template,

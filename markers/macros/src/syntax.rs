@@ -44,7 +44,7 @@ pub(crate) struct Marker {
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) arguments: Vec<Argument>,
-    pub(crate) anchored: bool,
+    pub(crate) anchor: Option<Anchor>,
     /// `options(ghost)`: no argument is kept, and it is not anchored.
     pub(crate) is_ghost: bool,
 }
@@ -195,7 +195,7 @@ impl Marker {
                 "a ghost has no site, whose record would have the values of the words: write them as numbers",
             ));
         }
-        Ok(Self { name, format, arguments, anchored: anchor, is_ghost: ghost })
+        Ok(Self { name, format, arguments, anchor, is_ghost: ghost })
     }
 }
 
@@ -251,19 +251,30 @@ fn is_options(input: ParseStream<'_>) -> bool {
     fork.parse::<Ident>().is_ok_and(|ident| ident == "options") && fork.peek(syn::token::Paren)
 }
 
+/// The instructions of a marker's own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    /// `anchor`: one `nop`.
+    Plain,
+    /// `anchor = fast`: on x86-64 a `nop` and one that new kernels rewrite to a call.
+    Fast,
+}
+
 /// What `options(..)` asks for.
 #[derive(Clone, Copy, Default)]
 struct Options {
     /// Every argument is kept.
     keep: bool,
-    anchor: bool,
+    anchor: Option<Anchor>,
     ghost: bool,
 }
 
 impl Options {
-    /// `options(keep)`, `options(anchor)`, or both in either order; `options(ghost)`.
+    /// `options(keep)`, `options(anchor)` or `options(anchor = fast)`, or two of them in either order;
+    /// `options(ghost)`.
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         const KNOWN: &str = "the options of a marker are `keep` and `anchor`, or `ghost`";
+        const FAST: &str = "an anchor is `anchor`, or `anchor = fast`";
         let start: Ident = input.parse()?;
         let content;
         parenthesized!(content in input);
@@ -273,19 +284,29 @@ impl Options {
         let mut options = Self::default();
         while !content.is_empty() {
             let option: Ident = content.parse().map_err(|error| syn::Error::new(error.span(), KNOWN))?;
-            let is_set = match option.to_string().as_str() {
-                "keep" => &mut options.keep,
-                "anchor" => &mut options.anchor,
-                "ghost" => &mut options.ghost,
+            let was_set = match option.to_string().as_str() {
+                "keep" => std::mem::replace(&mut options.keep, true),
+                "anchor" => {
+                    let mut anchor = Anchor::Plain;
+                    if content.parse::<Option<Token![=]>>()?.is_some() {
+                        let kind: Ident = content.parse().map_err(|error| syn::Error::new(error.span(), FAST))?;
+                        if kind != "fast" {
+                            return Err(syn::Error::new(kind.span(), FAST));
+                        }
+                        anchor = Anchor::Fast;
+                    }
+                    options.anchor.replace(anchor).is_some()
+                }
+                "ghost" => std::mem::replace(&mut options.ghost, true),
                 _ => return Err(syn::Error::new(option.span(), KNOWN)),
             };
-            if std::mem::replace(is_set, true) {
+            if was_set {
                 return Err(syn::Error::new(
                     option.span(),
                     format!("the option `{option}` is there twice: remove one"),
                 ));
             }
-            if options.ghost && (options.keep || options.anchor) {
+            if options.ghost && (options.keep || options.anchor.is_some()) {
                 return Err(syn::Error::new(
                     option.span(),
                     "a ghost is no code: it has no instruction for `anchor` and no operand for `keep`",

@@ -10,4 +10,6 @@ fn main() {
     simple_mark!(name, "format", options(anchor), options(anchor));
     simple_mark!(name, "format", options(keep, anchor, keep));
     simple_mark!(name, "format", options(keep anchor));
+    simple_mark!(name, "format", options(anchor = slow));
+    simple_mark!(name, "format", options(anchor = 10));
 }

@@ -50,7 +50,7 @@ impl Ghost {
     /// anchored, or has a mistake, which the macro itself reports.
     pub(super) fn new(arguments: &Group) -> Option<Self> {
         let marker: Marker = syn::parse2(arguments.stream()).ok()?;
-        if marker.anchored || marker.arguments.iter().any(Argument::is_kept) {
+        if marker.anchor.is_some() || marker.arguments.iter().any(Argument::is_kept) {
             return None;
         }
         let hash = ghost::hash(&marker);

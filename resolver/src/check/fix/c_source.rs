@@ -13,14 +13,24 @@ use crate::text;
 /// The macro of a ghost.
 const GHOST: &str = "simple_mark_ghost";
 
+/// Which instructions of its own a macro emits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Anchoring {
+    None,
+    Plain,
+    Fast,
+}
+
 /// The macros of `simple_marker.h`, and whether each keeps and anchors.
-const MACROS: [(&str, bool, bool); 6] = [
-    ("simple_mark", false, false),
-    ("trace_simple", false, false),
-    (GHOST, false, false),
-    ("simple_mark_anchor", false, true),
-    ("simple_mark_keep", true, false),
-    ("simple_mark_keep_anchor", true, true),
+const MACROS: [(&str, bool, Anchoring); 8] = [
+    ("simple_mark", false, Anchoring::None),
+    ("trace_simple", false, Anchoring::None),
+    (GHOST, false, Anchoring::None),
+    ("simple_mark_anchor", false, Anchoring::Plain),
+    ("simple_mark_anchor_fast", false, Anchoring::Fast),
+    ("simple_mark_keep", true, Anchoring::None),
+    ("simple_mark_keep_anchor", true, Anchoring::Plain),
+    ("simple_mark_keep_anchor_fast", true, Anchoring::Fast),
 ];
 
 /// The number of arguments that `simple_mark_keep` takes.
@@ -65,12 +75,13 @@ pub(super) fn replacements(
     tokens: &MarkerTokens,
     edits: &Edits,
 ) -> Result<Vec<Replacement>, FixRefusal> {
-    let (is_kept, is_anchored) = MACROS
+    let (is_kept, anchoring) = MACROS
         .iter()
         .find(|(name, _, _)| *name == call.name)
-        .map_or((false, false), |(_, keep, anchor)| (*keep, *anchor));
-    let (keep, anchor) = (is_kept || !edits.keep.is_empty(), is_anchored || edits.anchor);
-    if (keep, anchor) == (is_kept, is_anchored) && !(edits.plain && call.name == GHOST) {
+        .map_or((false, Anchoring::None), |(_, keep, anchor)| (*keep, *anchor));
+    let keep = is_kept || !edits.keep.is_empty();
+    let anchor = if edits.anchor && anchoring == Anchoring::None { Anchoring::Plain } else { anchoring };
+    if (keep, anchor) == (is_kept, anchoring) && !(edits.plain && call.name == GHOST) {
         return Ok(Vec::new());
     }
     if keep && !is_kept {

@@ -81,6 +81,11 @@ fn what_is_there_already_stays() {
         rust(text, &marker(&["x", "w"]), &anchored(&[1])).unwrap(),
         "simple_mark!(a:b, \"%d %d\", keep x: i16 = y.z(), w, options( keep, anchor /* all */ , ));"
     );
+    let text = "simple_mark!(a:b, \"%d %d\", x, w, options(anchor = fast));";
+    assert_eq!(
+        rust(text, &marker(&["x", "w"]), &anchored(&[1])).unwrap(),
+        "simple_mark!(a:b, \"%d %d\", x, keep w, options(anchor = fast));"
+    );
     let text = "simple_mark!(a:b, \"%d %d\", keep, keep self.w.0, options(anchor))";
     assert_eq!(
         rust(text, &marker(&["keep", "self.w.0"]), &anchored(&[0, 1])).unwrap(),
@@ -229,6 +234,9 @@ fn macros_of_c() {
     assert_eq!(name(of("simple_mark", &anchored(&[0]))).unwrap(), "simple_mark_keep_anchor");
     assert_eq!(name(of("simple_mark_anchor", &keep(&[0]))).unwrap(), "simple_mark_keep_anchor");
     assert_eq!(name(of("simple_mark_keep", &anchored(&[0]))).unwrap(), "simple_mark_keep_anchor");
+    assert_eq!(name(of("simple_mark_anchor_fast", &keep(&[0]))).unwrap(), "simple_mark_keep_anchor_fast");
+    assert_eq!(name(of("simple_mark_anchor_fast", &anchored(&[]))), Err(FixRefusal::Nothing));
+    assert_eq!(name(of("simple_mark_keep_anchor_fast", &anchored(&[0]))), Err(FixRefusal::Nothing));
     assert_eq!(name(of("simple_mark_keep", &keep(&[0]))), Err(FixRefusal::Nothing));
     assert_eq!(name(of("simple_mark_keep_anchor", &anchored(&[0]))), Err(FixRefusal::Nothing));
     let nine = "simple_mark(a:b, \"%d\", x, x, x, x, x, x, x, x, x);";
