@@ -1,7 +1,12 @@
-//! Prints a generated C program with markers: `generate SEED FUNCTIONS keep|place`. `.ci/kernels` compares what
-//! is traced of it on several processors.
+//! Prints a generated program with markers: `generate SEED FUNCTIONS keep|place c|rust`. `.ci/kernels` compares
+//! what is traced of it on several processors.
 
 use simple_markers_tests::generator::{Form, Program, Variant};
+
+fn usage() -> ! {
+    eprintln!("usage: generate SEED FUNCTIONS keep|place c|rust");
+    std::process::exit(2);
+}
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -11,9 +16,12 @@ fn main() {
         Some("place") => Some(Variant::Anchor),
         _ => None,
     };
-    let (Some(seed), Some(functions), Some(variant)) = (number(0), number(1), variant) else {
-        eprintln!("usage: generate SEED FUNCTIONS keep|place");
-        std::process::exit(2);
+    let (Some(seed), Some(functions), Some(variant)) = (number(0), number(1), variant) else { usage() };
+    let (program, form) = (Program::generate(seed, functions as usize), Form::Marked(variant));
+    let source = match words.get(3).map(String::as_str) {
+        Some("c") => program.c(form),
+        Some("rust") => program.rust(form),
+        _ => usage(),
     };
-    print!("{}", Program::generate(seed, functions as usize).c(Form::Marked(variant)).text);
+    print!("{}", source.text);
 }

@@ -1,6 +1,7 @@
 //! What the kernel does with a uprobe on AArch64. Taken from
 //! `arch/arm64/kernel/probes/decode-insn.c` of Linux 6.14 and the masks in
-//! `arch/arm64/include/asm/insn.h`, not measured.
+//! `arch/arm64/include/asm/insn.h`. `.ci/kernels` compares on real kernels which probes are taken;
+//! what a hit costs was not measured.
 
 use super::decode;
 use crate::code::probe::{BreaksReason, Effect, ProbeCost, RefusedReason};
