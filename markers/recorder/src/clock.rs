@@ -1,11 +1,11 @@
 //! The clock of records: the counter of the processor if that runs at one rate always, or
 //! `CLOCK_MONOTONIC`.
 
-use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::Ordering;
 
 use simple_markers_record::buffer::{CLOCK_COUNTER, CLOCK_MONOTONIC, CLOCK_UNKNOWN};
 
+use crate::arch;
 use crate::control::control;
 use crate::sys::{self, PerfPage};
 
@@ -23,29 +23,14 @@ pub(crate) fn choose(is_monotonic: bool) -> u32 {
     if known != CLOCK_UNKNOWN {
         return known;
     }
-    let clock = if counter_is_invariant() { CLOCK_COUNTER } else { CLOCK_MONOTONIC };
+    let clock = if arch::counter_is_invariant() { CLOCK_COUNTER } else { CLOCK_MONOTONIC };
     control().clock.store(clock, Ordering::Relaxed);
     clock
 }
 
-/// Whether the counter runs at one rate, also while the processor sleeps: leaf 0x80000007 of CPUID,
-/// bit 8 of edx.
-#[allow(unused_unsafe)] // Newer compilers have these functions safe.
-fn counter_is_invariant() -> bool {
-    const ADVANCED_POWER: u32 = 0x8000_0007;
-    // SAFETY: all processors of x86-64 have CPUID.
-    unsafe { __cpuid(0x8000_0000).eax >= ADVANCED_POWER && __cpuid(ADVANCED_POWER).edx & 1 << 8 != 0 }
-}
-
 /// The time of a clock.
 pub(crate) fn now(clock: u32) -> u64 {
-    if clock == CLOCK_COUNTER {
-        // SAFETY: all processors of x86-64 have it. Where the system forbids it, the C library does
-        // not start.
-        unsafe { _rdtsc() }
-    } else {
-        sys::now(libc::CLOCK_MONOTONIC)
-    }
+    if clock == CLOCK_COUNTER { arch::counter() } else { sys::now(libc::CLOCK_MONOTONIC) }
 }
 
 /// The same moment by several clocks.
@@ -86,9 +71,10 @@ impl Moment {
     }
 }
 
-/// The rate of the counter in Hz: what the kernel computes with, or else measured for 10 ms.
+/// The rate of the counter in Hz: what the processor says, or the kernel computes with, or else
+/// measured for 10 ms.
 pub(crate) fn rate() -> u64 {
-    rate_of_kernel().unwrap_or_else(|| {
+    arch::counter_rate().or_else(rate_of_kernel).unwrap_or_else(|| {
         let before = Moment::now();
         sys::sleep(10_000_000);
         before.rate_to(Moment::now()).unwrap_or(SECOND)

@@ -1,5 +1,5 @@
 //! The slow path: a hit for which the thread has no buffer, no room in its packet, or no
-//! restartable sequences. It does the same as the assembly in `entry.rs`, with all signals blocked.
+//! restartable sequences. It does the same as the assembly in `entry/`, with all signals blocked.
 
 use core::sync::atomic::{Ordering, fence};
 

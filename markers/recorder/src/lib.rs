@@ -13,63 +13,65 @@
 #[cfg(test)]
 extern crate std;
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(recorder))]
 mod elsewhere;
 mod errors;
 mod values;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
+mod arch;
+#[cfg(recorder)]
 mod arming;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod clock;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod control;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod entry;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod file;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod glob;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod handled;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod handler;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod hit;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod image;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod metadata;
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(test, recorder))]
 mod model;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod packet;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod probe;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod process;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod rseq;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod saved;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod slot;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod start;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod sys;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod text;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 mod thread;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 pub use arming::{arm, arm_keeping, disarm};
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(recorder))]
 pub use elsewhere::{Probe, Probes, arm, arm_keeping, disarm, handle, probes, unhandle};
 pub use errors::{ArmError, HandleError};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 pub use handler::{handle, unhandle};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(recorder)]
 pub use probe::{Probe, Probes, probes};
 pub use values::{Argument, Arguments, Hit, Value, Values};

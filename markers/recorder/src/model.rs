@@ -2,7 +2,7 @@
 //! all orders of their steps, and looks at the buffer after each, as after `kill -9`.
 //!
 //! Steps are single loads and stores. The order of the stores of the slow path is that of
-//! `packet.rs` itself. The steps of the fast path are those of `entry.rs`:
+//! `packet.rs` itself. The steps of the fast path are those of `entry/x86_64.rs`:
 //!
 //! | step | assembly, for scalars |
 //! | --- | --- |

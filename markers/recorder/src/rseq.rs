@@ -1,9 +1,5 @@
 //! Restartable sequences (rseq(2)): the memory of a thread that the kernel knows.
 
-/// What the kernel expects before the address at which a sequence starts again. The C library
-/// registers its threads with the same one.
-pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
-
 /// Offset of the pointer to the current sequence in the memory that the kernel knows.
 pub(crate) const RSEQ_CS: usize = 8;
 

@@ -4,9 +4,10 @@ use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::arch::{self, RSEQ_SIGNATURE};
 use crate::image::image;
 use crate::process::Process;
-use crate::rseq::{RSEQ_CPU, RSEQ_SIGNATURE};
+use crate::rseq::RSEQ_CPU;
 use crate::slot::Slot;
 use crate::sys::{self, Errno};
 
@@ -69,7 +70,7 @@ impl Local {
             // SAFETY: they are variables of the C library that do not change.
             let (offset, size) = unsafe { (*image.rseq_offset, *image.rseq_size) };
             if size != 0 {
-                let area = thread_pointer().wrapping_offset(offset);
+                let area = arch::thread_pointer().wrapping_offset(offset);
                 // SAFETY: the C library has this memory for each thread. A negative number says that
                 // the kernel refused it.
                 let cpu = unsafe { area.add(RSEQ_CPU).cast::<i32>().read_volatile() };
@@ -88,14 +89,4 @@ impl Local {
             Err(_) => sys::NOWHERE,
         }
     }
-}
-
-/// The thread pointer.
-fn thread_pointer() -> *mut u8 {
-    let pointer;
-    // SAFETY: the ABI of thread-local storage has the pointer there.
-    unsafe {
-        core::arch::asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, preserves_flags, readonly));
-    }
-    pointer
 }

@@ -18,7 +18,7 @@ pub struct Hit<'a> {
 
 impl<'a> Hit<'a> {
     // Without a recorder there are no hits.
-    #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+    #[cfg_attr(not(recorder), allow(dead_code))]
     /// # Safety
     ///
     /// These are the words of a hit of the probe, and they and the texts live for `'a`.

@@ -1,6 +1,6 @@
 //! System calls in general.
 
-use core::arch::asm;
+use crate::arch;
 
 /// The number of an error, as in `errno`.
 pub(crate) type Errno = i32;
@@ -11,18 +11,8 @@ pub(crate) type Errno = i32;
 ///
 /// As the system call says.
 pub(super) unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize, Errno> {
-    let result: isize;
-    let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the kernel keeps all registers but rax, rcx and r11.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack),
-        );
-    }
+    // SAFETY: as the caller says.
+    let result = unsafe { arch::system_call(number, arguments) };
     if (-4095..0).contains(&result) { Err(-result as Errno) } else { Ok(result as usize) }
 }
 

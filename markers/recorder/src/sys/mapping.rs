@@ -1,9 +1,9 @@
 //! Memory that is mapped without a file.
 
-use core::arch::asm;
 use core::ptr::null_mut;
 
 use super::call::{Errno, call, plain};
+use crate::arch;
 
 /// No memory.
 pub(crate) const NOWHERE: *mut u8 = null_mut();
@@ -51,18 +51,9 @@ pub(crate) fn private_memory(size: usize) -> Result<*mut u8, Errno> {
 pub(crate) unsafe fn on_own_stack<T>(function: unsafe extern "C" fn(*mut T), argument: *mut T) -> Result<(), Errno> {
     const SIZE: usize = 64 << 10;
     let stack = memory(SIZE)?;
-    // SAFETY: as the caller says. The function keeps r12 and returns. The end of the stack is
-    // aligned as for any call.
+    // SAFETY: as the caller says. The memory is new and ends at the end of a page.
     unsafe {
-        asm!(
-            "xchg rsp, r12",
-            "call {function}",
-            "mov rsp, r12",
-            function = in(reg) function,
-            inout("r12") stack + SIZE => _,
-            in("rdi") argument,
-            clobber_abi("C"),
-        );
+        arch::call_on_stack(function, argument, stack + SIZE);
         unmap(stack as *mut u8, SIZE);
     }
     Ok(())
