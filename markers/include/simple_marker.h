@@ -67,7 +67,8 @@
  *      SIMPLE_MARKER_RECORDER
  *                          A probe that is on calls simple_marker_record, which the program is linked
  *                          with. Define it for all files of a program, or for none. It is ignored
- *                          on targets other than 64-bit x86, where only tools see the values.
+ *                          on targets other than 64-bit x86 and little-endian AArch64, where only
+ *                          tools see the values.
  *
  * What it costs
  *

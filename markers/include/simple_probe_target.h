@@ -81,6 +81,27 @@
 #define SIMPLE_MARKER_WORD_OPERAND_(n)             \
     "\t.ascii \"%x[simple_marker_word_" #n "]\"\n" \
     "\t.if %c[simple_marker_shape_" #n "] & 64\n\t.ascii \"+8@-1\"\n\t.endif\n"
+#if defined SIMPLE_MARKER_RECORDER && !defined __AARCH64EB__
+/*
+ * The descriptor's word has the lowest address, then come the words. The stack pointer is a multiple
+ * of 16. The recorder must not read anything before it knows the id, so that is loaded with acquire.
+ */
+#define SIMPLE_MARKER_RECORD_(name, file, line, each, ...)                  \
+    "\tsub sp, sp, #((%c[simple_marker_words] + 2) / 2 * 16)\n"             \
+    "\tadd x16, sp, #8\n"                                                  \
+    each(SIMPLE_MARKER_STORE_, __VA_ARGS__)                                 \
+    SIMPLE_MARKER_WITH_NAME_(name, file, line,                              \
+                             "\tadrp x16, " SIMPLE_MARKER_SWITCH_ "\n"      \
+                             "\tadd x16, x16, :lo12:" SIMPLE_MARKER_SWITCH_ "\n") \
+    "\tldar x16, [x16]\n"                                                  \
+    "\tstr x16, [sp]\n"                                                    \
+    "\tbl simple_marker_record\n"                                          \
+    "\tadd sp, sp, #((%c[simple_marker_words] + 2) / 2 * 16)\n"
+#define SIMPLE_MARKER_STORE_(n, argument)                                                             \
+    "\tstr %x[simple_marker_word_" #n "], [x16], #8\n"                                               \
+    "\t.if %c[simple_marker_shape_" #n "] & 64\n\tmov x17, #-1\n\tstr x17, [x16], #8\n\t.endif\n"
+#define SIMPLE_MARKER_RECORD_CLOBBERS_ , "x16", "x17", "x30", "cc"
+#endif
 #else
 /* gcc writes a name after `asm` as it is, clang adds the quotes. */
 #if defined __clang__

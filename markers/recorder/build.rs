@@ -3,10 +3,10 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(recorder)");
-    let target = |of: &str| std::env::var(format!("CARGO_CFG_TARGET_{of}")).unwrap_or_default();
+    let has = |of: &str, value: &str| std::env::var(format!("CARGO_CFG_TARGET_{of}")).is_ok_and(|it| it == value);
     // A recording is little-endian, and a word of it has 64 bits.
-    let is_wide = target("ENDIAN") == "little" && target("POINTER_WIDTH") == "64";
-    if target("OS") == "linux" && is_wide && ["x86_64"].contains(&target("ARCH").as_str()) {
+    let is_wide = has("ENDIAN", "little") && has("POINTER_WIDTH", "64");
+    if has("OS", "linux") && is_wide && (has("ARCH", "x86_64") || has("ARCH", "aarch64")) {
         println!("cargo::rustc-cfg=recorder");
     }
 }

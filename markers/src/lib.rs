@@ -32,7 +32,7 @@
 //! - `alloc` (on by default): `%s` and `%p` accept `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow`
 //!   and `CString`. Turn it off in a `no_std` program without an allocator.
 //! - `off`: checks markers and emits nothing.
-//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64). On
+//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64 and AArch64). On
 //!   other targets arming them is an error.
 //!
 //! # C and C++
@@ -115,12 +115,12 @@ pub mod __private {
     pub use core::ptr::read;
     pub use core::{column, concat, file, line, primitive};
     pub use simple_markers_macros::marker;
-    #[cfg(not(all(feature = "recorder", target_os = "linux", target_arch = "x86_64")))]
+    #[cfg(not(recorder))]
     pub use simple_markers_macros::probe;
-    #[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(recorder)]
     pub use simple_markers_macros::recorded_probe as probe;
 
-    #[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(recorder)]
     unsafe extern "C" {
         /// The recorder, which is called as probes do it (`simple_markers_recorder`).
         pub fn simple_marker_record();

@@ -231,7 +231,12 @@ impl Words {
         let mut code = " nop".to_owned();
         if receiver == Receiver::Recorder {
             symbols.extend(quote_spanned! { Span::mixed_site()=> sym #krate::__private::simple_marker_record, });
-            code.push_str(&call(operands.len(), probe, record));
+            if target == Target::Aarch64 {
+                symbols.extend(quote! { out("x16") _, out("x17") _, out("x30") _, });
+                code.push_str(&call_on_aarch64(operands.len(), probe, record));
+            } else {
+                code.push_str(&call_on_x86_64(operands.len(), probe, record));
+            }
         }
         let formatted = marker.format.operands();
         let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
@@ -244,8 +249,8 @@ impl Words {
         };
         let template = record.template(krate, &code, marker);
         quote_spanned! { Span::mixed_site()=>
-            // SAFETY: the template has a `nop` and directives. The call keeps every register, and skips the
-            // bytes below the stack pointer that the function may use.
+            // SAFETY: the template has a `nop` and directives. The call keeps every register but those that
+            // are named, and skips the bytes below the stack pointer that the function may use.
             unsafe {
                 #krate::__private::asm!(#template, #(#operands,)* #symbols #formatted options(readonly, nostack));
             }
@@ -255,13 +260,33 @@ impl Words {
 
 /// The call of the recorder on x86-64: the words on the stack, and over them the first half of the
 /// probe's static.
-fn call(words: usize, probe: usize, record: usize) -> String {
+fn call_on_x86_64(words: usize, probe: usize, record: usize) -> String {
     let mut code = "\nlea rsp, [rsp - 128]".to_owned();
     for word in (0..words).rev() {
         code.push_str(&format!("\npush {{{word}:r}}"));
     }
     let size = 128 + 8 * (words + 1);
     code.push_str(&format!("\npush qword ptr [rip + {{{probe}}}]\ncall {{{record}}}\nlea rsp, [rsp + {size}]"));
+    code
+}
+
+/// The same on AArch64, where the stack pointer is a multiple of 16. The recorder must not read anything
+/// before it knows the id, so that is loaded with acquire.
+fn call_on_aarch64(words: usize, probe: usize, record: usize) -> String {
+    let size = (8 * (words + 1)).next_multiple_of(16);
+    let mut code = format!("\nadrp x16, {{{probe}}}\nadd x16, x16, :lo12:{{{probe}}}\nldar x16, [x16]");
+    match words {
+        0 => code.push_str(&format!("\nstr x16, [sp, #-{size}]!")),
+        _ => code.push_str(&format!("\nstp x16, {{0:x}}, [sp, #-{size}]!")),
+    }
+    for word in (1..words).step_by(2) {
+        let at = 8 * (word + 1);
+        match word + 1 < words {
+            true => code.push_str(&format!("\nstp {{{word}:x}}, {{{}:x}}, [sp, #{at}]", word + 1)),
+            false => code.push_str(&format!("\nstr {{{word}:x}}, [sp, #{at}]")),
+        }
+    }
+    code.push_str(&format!("\nbl {{{record}}}\nadd sp, sp, #{size}"));
     code
 }
 

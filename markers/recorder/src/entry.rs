@@ -40,5 +40,7 @@ macro_rules! start_and_finish {
     };
 }
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -1,6 +1,6 @@
 //! Why probes are not armed or handled.
 
-const UNSUPPORTED: &str = "programs record their probes on Linux on x86-64 only";
+const UNSUPPORTED: &str = "programs record their probes on Linux on x86-64 and AArch64 only";
 
 /// Why probes are not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! Probes are armed by a tool, by the variable `SIMPLE_MARKERS_RECORD`, or by [`arm`]. Functions of the
 //! program can get the values of hits too, see [`handle`].
 //!
-//! On Linux on x86-64. On other targets there are no probes, and arming is an error.
+//! On Linux on x86-64 and AArch64. On other targets there are no probes, and arming is an error.
 #![no_std]
 
 #[cfg(test)]

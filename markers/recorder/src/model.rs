@@ -17,8 +17,10 @@
 //! restartable sequence. Two other protocols are in the model: without this, and with a comparison
 //! of the content size instead. Both are wrong, and the model has to find that.
 //!
-//! Stores of another processor are seen in order on x86-64, so a reader sees the buffer as it was at
-//! one moment for each load.
+//! The reader sees stores in their order, so it sees the buffer as it was at one moment for each load.
+//! On x86-64 stores of another processor are seen like that. On AArch64 those of a header are
+//! releases, and so is `Publish`, which comes after the record. There is a barrier behind the first
+//! store of a new packet.
 
 use std::collections::HashSet;
 

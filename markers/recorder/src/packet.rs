@@ -3,6 +3,8 @@
 //! A reader may look at any moment, and the process may be killed at any moment. So a packet is
 //! complete after each store. `model.rs` checks this order.
 
+use core::sync::atomic::{Ordering, fence};
+
 use simple_markers_record::buffer::packet;
 
 /// Memory with a packet. Loads and stores are of 8 bytes, and a reader sees stores in their order.
@@ -29,6 +31,8 @@ pub(crate) struct Begin {
 /// Begins a packet. If the memory has an older packet, that one is marked as gone first.
 pub(crate) fn begin(memory: &impl Memory, begin: &Begin) {
     memory.store(packet::SEQUENCE, packet::NO_SEQUENCE);
+    // A reader of the older packet must not see records of the new one under the number of the older.
+    fence(Ordering::Release);
     memory.store(packet::CLOSED, 0);
     memory.store(packet::CONTENT_SIZE, bits(packet::HEADER as u64));
     memory.store(0, packet::MAGIC.into());

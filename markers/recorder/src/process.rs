@@ -1,7 +1,7 @@
 //! What belongs to the process: its slots. The memory is made at the first hit, and a child of
 //! `fork` finds zeros there.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 
 use crate::file::Numbers;
 use crate::slot::Slot;
@@ -117,6 +117,8 @@ impl Process {
         // This thread has no slot yet: an owner of its id is an earlier thread. 0 is a slot that
         // another thread is about to own.
         let has_ended = owner != 0 && (owner == tid || !sys::has_thread(self.pid(), owner));
+        // What the thread has written before it ended is read after this.
+        fence(Ordering::Acquire);
         has_ended && slot.owner.compare_exchange(owner, tid, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }

@@ -266,6 +266,7 @@ fn a_hit_needs_little_of_the_stack_of_a_handler() {
 
 // extern "C" fn test_protect(extern "C" fn()) -> u32: 0, or 1 after `test_jump`, which is a
 // siglongjmp.
+#[cfg(target_arch = "x86_64")]
 global_asm!(
     ".pushsection .bss.test,\"aw\",@nobits",
     ".balign 8",
@@ -298,6 +299,48 @@ global_asm!(
     "mov rsp, qword ptr [rip + test_stack]",
     "mov eax, 1",
     "jmp 2b",
+);
+
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".pushsection .bss.test,\"aw\",@nobits",
+    ".balign 8",
+    "test_stack: .zero 8",
+    ".popsection",
+    ".macro test_kept operation",
+    "\\operation x19, x20, [sp, #16]",
+    "\\operation x21, x22, [sp, #32]",
+    "\\operation x23, x24, [sp, #48]",
+    "\\operation x25, x26, [sp, #64]",
+    "\\operation x27, x28, [sp, #80]",
+    "\\operation d8, d9, [sp, #96]",
+    "\\operation d10, d11, [sp, #112]",
+    "\\operation d12, d13, [sp, #128]",
+    "\\operation d14, d15, [sp, #144]",
+    ".endm",
+    ".text",
+    ".globl test_protect, test_jump",
+    ".hidden test_protect, test_jump",
+    ".balign 4",
+    "test_protect:",
+    "stp x29, x30, [sp, #-160]!",
+    "test_kept stp",
+    "adrp x1, test_stack",
+    "mov x2, sp",
+    "str x2, [x1, :lo12:test_stack]",
+    "blr x0",
+    "mov w0, #0",
+    "2:",
+    "test_kept ldp",
+    "ldp x29, x30, [sp], #160",
+    "ret",
+    "test_jump:",
+    "adrp x1, test_stack",
+    "ldr x2, [x1, :lo12:test_stack]",
+    "mov sp, x2",
+    "mov w0, #1",
+    "b 2b",
+    ".purgem test_kept",
 );
 
 unsafe extern "C" {

@@ -8,7 +8,16 @@ pub(super) fn counter() -> Option<u64> {
     Some(unsafe { core::arch::x86_64::_rdtsc() })
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// As the recorder reads it (`markers/recorder/src/arch/aarch64.rs`).
+#[cfg(target_arch = "aarch64")]
+pub(super) fn counter() -> Option<u64> {
+    let counter;
+    // SAFETY: every such processor has it.
+    unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) counter, options(nostack, preserves_flags)) };
+    Some(counter)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn counter() -> Option<u64> {
     None
 }

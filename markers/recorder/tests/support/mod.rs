@@ -1,8 +1,9 @@
 //! What the tests share: probes without the macro, a tool that arms them, and a reader.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
 pub mod babeltrace;
 pub mod child;
 pub mod probe;
 pub mod reader;
+pub mod registers;
 pub mod tool;

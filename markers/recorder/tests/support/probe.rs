@@ -68,6 +68,7 @@ impl Descriptor {
     pub fn awake<const WORDS: usize>(&self, words: &[u64; WORDS]) {
         debug_assert_eq!(self.layout().words() as usize, WORDS);
         // SAFETY: these are the instructions of a probe. The recorder keeps all registers.
+        #[cfg(target_arch = "x86_64")]
         unsafe {
             asm!(
                 "nop",
@@ -83,6 +84,31 @@ impl Descriptor {
                 count = const WORDS,
                 words = in(reg) words,
                 descriptor = in(reg) self,
+            );
+        }
+        // SAFETY: as above, but for those that are named.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            asm!(
+                "nop",
+                "sub sp, sp, #({count} + 2) / 2 * 16",
+                "add x17, sp, #8",
+                "mov x16, #{count}",
+                "2:",
+                "cbz x16, 3f",
+                "sub x16, x16, #1",
+                "ldr x30, [{words}, x16, lsl #3]",
+                "str x30, [x17, x16, lsl #3]",
+                "b 2b",
+                "3:",
+                "ldar x16, [{descriptor}]",
+                "str x16, [sp]",
+                "bl simple_marker_record",
+                "add sp, sp, #({count} + 2) / 2 * 16",
+                count = const WORDS,
+                words = in(reg) words,
+                descriptor = in(reg) self,
+                out("x16") _, out("x17") _, out("x30") _,
             );
         }
     }
