@@ -1,16 +1,19 @@
 //! The recorder keeps all registers: general, vector, masks, x87 and their control words; on AArch64
 //! all but those that probes declare to be changed.
 
+#[cfg_attr(target_arch = "aarch64", path = "support/registers/aarch64.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "support/registers/x86_64.rs")]
+mod machine;
 mod support;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use machine::{hit, level};
 use simple_markers_record::buffer::control;
 use simple_markers_recorder::{Values, handle, unhandle};
 use support::child::run;
 use support::probe::text;
 use support::reader;
-use support::registers::{hit, level};
 use support::tool::{self, Buffers};
 use tools::Choices;
 

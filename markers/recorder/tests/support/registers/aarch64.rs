@@ -159,7 +159,7 @@ unsafe extern "C" {
 }
 
 /// The highest level that this processor has.
-pub fn level() -> u64 {
+pub(crate) fn level() -> u64 {
     is_aarch64_feature_detected!("sve").into()
 }
 
@@ -171,7 +171,7 @@ fn size(level: u64) -> usize {
 }
 
 /// Passes a probe with random registers and compares.
-pub fn hit(probe: &Descriptor, words: &[u64], choices: &mut Choices) {
+pub(crate) fn hit(probe: &Descriptor, words: &[u64], choices: &mut Choices) {
     for level in 0..=level() {
         // Another rounding, and some of the flags.
         let mut given = Registers { fpcr: 0x00c0_0000, fpsr: 0x0800_0015, ..Registers::NONE };

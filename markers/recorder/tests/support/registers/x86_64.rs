@@ -151,12 +151,12 @@ unsafe extern "C" {
 }
 
 /// The highest level that this processor has.
-pub fn level() -> u64 {
+pub(crate) fn level() -> u64 {
     if is_x86_feature_detected!("avx512bw") { 2 } else { is_x86_feature_detected!("avx").into() }
 }
 
 /// Passes a probe with random registers and compares.
-pub fn hit(probe: &Descriptor, words: &[u64], choices: &mut Choices) {
+pub(crate) fn hit(probe: &Descriptor, words: &[u64], choices: &mut Choices) {
     let mut next = || choices.number();
     for level in 0..=level() {
         let mut given = Registers { vectors: [[0; 8]; 32], masks: [0; 8], general: [0; 16], mxcsr: 0x3f80, x87: 77 };
