@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{Ordering, fence};
 
 use simple_markers_record::buffer::event::{Event, Events};
 use simple_markers_record::buffer::packet::{self, Header};
@@ -113,26 +114,30 @@ impl Ring {
         let header = || -> Result<Option<Header>, RingError> {
             let mut bytes = [0; packet::HEADER];
             self.file.read_exact_at(&mut bytes, start)?;
-            Ok(Header::read(&bytes))
+            // What is read next is read after it.
+            fence(Ordering::Acquire);
+            Ok(Header::read(&bytes).filter(|header| header.sequence == self.number))
         };
         // A place that was never used has no header.
-        let Some(first) = header()?.filter(|header| header.sequence == self.number) else { return Ok(false) };
+        let Some(first) = header()? else { return Ok(false) };
         if !first.is_closed && first.content() == Some(self.done as u64) {
             return Ok(false);
         }
-        // If the packet is closed, its size does not change any more. So it is read after that.
-        let Some(second) = header()?.filter(|header| header.sequence == self.number) else { return Ok(false) };
+        // The parts of a header are read in any order, so the first one may say that the packet before it in
+        // this place is closed. And if the packet is closed, its size does not change any more. So the number
+        // is read, then whether the packet is closed, then its size.
+        let (Some(second), Some(third)) = (header()?, header()?) else { return Ok(false) };
         let damaged = || RingError::Damaged { number: self.number };
-        let content = second.content().and_then(|size| usize::try_from(size).ok());
+        let content = third.content().and_then(|size| usize::try_from(size).ok());
         let content = content.filter(|&size| size <= self.sizes.packet as usize && size >= self.done);
         let content = content.ok_or_else(damaged)?;
         self.bytes.resize(content - self.done, 0);
         self.file.read_exact_at(&mut self.bytes, start + self.done as u64)?;
         for event in Events::new(&self.bytes) {
-            each(&second, &event.map_err(|()| damaged())?);
+            each(&third, &event.map_err(|()| damaged())?);
         }
         self.done = content;
-        Ok(first.is_closed)
+        Ok(second.is_closed)
     }
 
     /// Whether the program can tell of a hit in this buffer.
