@@ -197,6 +197,23 @@ fn gdb_reads_the_values_of_probes_on_aarch64((compiler, level): (Compiler, &str)
     assert_eq!(read, 13, "the values that were read");
 }
 
+/// What a probe gives the recorder, and what the recorder may change.
+#[test(cases = with_each(["-O0", "-O1", "-O2", "-O3", "-Os"]), desk = [2, 7])]
+fn probes_give_the_recorder_their_words_on_aarch64((compiler, level): (Compiler, &str)) {
+    if !Computer::Aarch64.has(compiler) {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let image = folder.path().join("words");
+    for more in [&["-std=c11"][..], &["-std=c11", "-fPIC", "-pie"]] {
+        let mut command = Computer::Aarch64.compilation(compiler, Language::C);
+        command.args(STRICT).args(more).args([level, "-g", "-DSIMPLE_MARKER_RECORDER", "-o"]).arg(&image);
+        fixture::succeeds_silently(command.arg("tests/c/probe_words.c"));
+        let status = Computer::Aarch64.runs(&image).status().expect("the program starts");
+        assert!(status.success(), "{} {level} {more:?}: {status}", compiler.name());
+    }
+}
+
 /// No standard that the header supports warns.
 #[test]
 fn every_standard_compiles_probes() {
