@@ -20,12 +20,13 @@
 //! The reader sees stores in their order, so it sees the buffer as it was at one moment for each load.
 //! On x86-64 stores of another processor are seen like that. On AArch64 those of a header are
 //! releases, and so is `Publish`, which comes after the record. There is a barrier behind the first
-//! store of a new packet.
+//! store of a new packet. `order.rs` checks that this is enough.
 
 use std::collections::HashSet;
 
 use world::{Bounds, Protocol, World};
 
+mod order;
 mod world;
 
 /// Goes through all worlds, and returns how many there are.

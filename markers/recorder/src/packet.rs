@@ -13,6 +13,10 @@ pub(crate) trait Memory {
     fn load(&self, offset: usize) -> u64;
     /// Changes the word at `offset`, after all stores before.
     fn store(&self, offset: usize, word: u64);
+    /// Stores after it, also of records, are seen after those before it.
+    fn barrier(&self) {
+        fence(Ordering::Release);
+    }
 }
 
 /// What the header of a new packet says.
@@ -32,7 +36,7 @@ pub(crate) struct Begin {
 pub(crate) fn begin(memory: &impl Memory, begin: &Begin) {
     memory.store(packet::SEQUENCE, packet::NO_SEQUENCE);
     // A reader of the older packet must not see records of the new one under the number of the older.
-    fence(Ordering::Release);
+    memory.barrier();
     memory.store(packet::CLOSED, 0);
     memory.store(packet::CONTENT_SIZE, bits(packet::HEADER as u64));
     memory.store(0, packet::MAGIC.into());
