@@ -32,8 +32,8 @@
 //! - `alloc` (on by default): `%s` and `%p` accept `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow`
 //!   and `CString`. Turn it off in a `no_std` program without an allocator.
 //! - `off`: checks markers and emits nothing.
-//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64 and AArch64). On
-//!   other targets arming them is an error.
+//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64
+//!   and AArch64). On other targets arming them is an error.
 //!
 //! # C and C++
 //!

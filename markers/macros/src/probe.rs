@@ -249,8 +249,8 @@ impl Words {
         };
         let template = record.template(krate, &code, marker);
         quote_spanned! { Span::mixed_site()=>
-            // SAFETY: the template has a `nop` and directives. The call keeps every register but those that
-            // are named, and skips the bytes below the stack pointer that the function may use.
+            // SAFETY: the template has a `nop` and directives. The call keeps every register but those
+            // that are named, and skips the bytes below the stack pointer that the function may use.
             unsafe {
                 #krate::__private::asm!(#template, #(#operands,)* #symbols #formatted options(readonly, nostack));
             }
@@ -270,8 +270,8 @@ fn call_on_x86_64(words: usize, probe: usize, record: usize) -> String {
     code
 }
 
-/// The same on AArch64, where the stack pointer is a multiple of 16. The recorder must not read anything
-/// before it knows the id, so that is loaded with acquire.
+/// The same on AArch64, where the stack pointer is a multiple of 16. The recorder must not read
+/// anything before it knows the id, so that is loaded with acquire.
 fn call_on_aarch64(words: usize, probe: usize, record: usize) -> String {
     let size = (8 * (words + 1)).next_multiple_of(16);
     let mut code = format!("\nadrp x16, {{{probe}}}\nadd x16, x16, :lo12:{{{probe}}}\nldar x16, [x16]");

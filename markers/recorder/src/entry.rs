@@ -19,8 +19,8 @@
 //! path may unmap.
 
 /// The lists of what the program calls at its start and its end. They are in the file that has
-/// `simple_marker_record`, because a linker takes an object from an archive only for its symbols, and
-/// every probe has that one.
+/// `simple_marker_record`, because a linker takes an object from an archive only for its symbols,
+/// and every probe has that one.
 macro_rules! start_and_finish {
     () => {
         core::arch::global_asm!(

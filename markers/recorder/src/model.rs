@@ -17,8 +17,8 @@
 //! restartable sequence. Two other protocols are in the model: without this, and with a comparison
 //! of the content size instead. Both are wrong, and the model has to find that.
 //!
-//! The reader sees stores in their order, so it sees the buffer as it was at one moment for each load.
-//! On x86-64 stores of another processor are seen like that. On AArch64 those of a header are
+//! The reader sees stores in their order, so it sees the buffer as it was at one moment for each
+//! load. On x86-64 stores of another processor are seen like that. On AArch64 those of a header are
 //! releases, and so is `Publish`, which comes after the record. There is a barrier behind the first
 //! store of a new packet. `order.rs` checks that this is enough.
 

@@ -35,7 +35,7 @@ pub(crate) struct Begin {
 /// Begins a packet. If the memory has an older packet, that one is marked as gone first.
 pub(crate) fn begin(memory: &impl Memory, begin: &Begin) {
     memory.store(packet::SEQUENCE, packet::NO_SEQUENCE);
-    // A reader of the older packet must not see records of the new one under the number of the older.
+    // A reader of the older packet must not see records of the new one under the older number.
     memory.barrier();
     memory.store(packet::CLOSED, 0);
     memory.store(packet::CONTENT_SIZE, bits(packet::HEADER as u64));

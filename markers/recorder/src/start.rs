@@ -10,7 +10,7 @@ use crate::control::{MOST_KEPT, control};
 use crate::errors::ArmError;
 use crate::process::Process;
 use crate::text::Text;
-use crate::{probes, sys};
+use crate::{probes, saved, sys};
 use core::sync::atomic::Ordering;
 
 /// Which probes are armed at the start of the program.
@@ -24,6 +24,7 @@ const KEEP: &[u8] = b"SIMPLE_MARKERS_KEEP";
 
 /// Runs before `main`. A program without the variable reads its environment and no more.
 pub(crate) extern "C" fn start() {
+    saved::prepare();
     let Some(patterns) = sys::variable(RECORD) else { return };
     let patterns = text(patterns);
     if patterns.is_empty() || sys::is_privileged() || probes().next().is_none() {

@@ -14,6 +14,8 @@ pub(crate) use file::{
     File, complain, current_folder, largest_file, make_folder, make_hole, make_present, remove, rename,
 };
 pub(crate) use mapping::{NOWHERE, memory, on_own_stack, private_memory, unmap};
+#[cfg(target_arch = "aarch64")]
+pub(crate) use process::hardware;
 pub(crate) use process::{
     getpid, has_thread, is_privileged, program_headers, shares_memory_with_parent, start_time, variable,
 };

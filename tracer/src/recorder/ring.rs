@@ -123,9 +123,9 @@ impl Ring {
         if !first.is_closed && first.content() == Some(self.done as u64) {
             return Ok(false);
         }
-        // The parts of a header are read in any order, so the first one may say that the packet before it in
-        // this place is closed. And if the packet is closed, its size does not change any more. So the number
-        // is read, then whether the packet is closed, then its size.
+        // The parts of a header are read in any order, so the first one may say that the packet before
+        // it in this place is closed. And if the packet is closed, its size does not change any more.
+        // So the number is read, then whether the packet is closed, then its size.
         let (Some(second), Some(third)) = (header()?, header()?) else { return Ok(false) };
         let damaged = || RingError::Damaged { number: self.number };
         let content = third.content().and_then(|size| usize::try_from(size).ok());

@@ -4,12 +4,12 @@
 //! `[sp+8..]` the words. It keeps all registers but x16, x17, x30 and the flags. A hit with a
 //! handler goes to `simple_marker_handled` first (`saved/`), which changes `[sp]` and comes back.
 //!
-//! The kernel sets only the program counter when it starts a sequence again. So a sequence changes no
-//! register that it needs at its start.
+//! The kernel sets only the program counter when it starts a sequence again. So a sequence changes
+//! no register that it needs at its start.
 //!
 //! The store that ends a sequence is a release: it makes a record visible, and another processor
-//! must see the record then. The probe loads its descriptor with acquire, so the generation, and what
-//! the tool wrote before it, is loaded after the id.
+//! must see the record then. The probe loads its descriptor with acquire, so the generation, and
+//! what the tool wrote before it, is loaded after the id.
 
 use core::arch::global_asm;
 use core::mem::offset_of;

@@ -1,7 +1,7 @@
 //! What a reader on another processor may see where stores are not seen in the order in which they
-//! are made. Of AArch64 the model has: a release is seen after all stores before it, a barrier stands
-//! between the stores before and after it, and the stores of one word are seen in their order.
-//! The reader loads in its order.
+//! are made. Of AArch64 the model has: a release is seen after all stores before it, a barrier
+//! stands between the stores before and after it, and the stores of one word are seen in their
+//! order. The reader loads in its order.
 
 use core::cell::RefCell;
 use std::collections::HashSet;

@@ -1,17 +1,31 @@
 //! Calls of compiled code on AArch64.
 //!
-//! Where the processor has SVE, its registers are saved whole: the interrupted code may use them, and
-//! a system call, or a change of the first 16 bytes of a vector, clears the rest. The streaming mode
-//! of SME is left by the first system call, so there must be no armed probe in it.
+//! Where the processor has SVE, its registers are saved whole: the interrupted code may use them,
+//! and a system call, or a change of the first 16 bytes of a vector, clears the rest. The streaming
+//! mode of SME is left by the first system call, so there must be no armed probe in it.
 
 use core::arch::global_asm;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::handled::handle;
 use crate::hit::slow;
+use crate::sys;
+
+unsafe extern "C" {
+    safe static simple_marker_saving: AtomicU8;
+}
+
+/// Notes what the kernel says about the processor, at the start of the program.
+pub(crate) fn prepare() {
+    const HWCAP_SVE: u64 = 1 << 22;
+    simple_marker_saving.store(if sys::hardware() & HWCAP_SVE == 0 { 1 } else { 2 }, Ordering::Relaxed);
+}
 
 global_asm!(
     // How vector registers are saved: 0 not known, 1 the first 16 bytes, 2 with SVE.
     ".pushsection .bss.simple_marker,\"aw\",@nobits",
+    ".hidden simple_marker_saving",
+    ".globl simple_marker_saving",
     "simple_marker_saving: .zero 1",
     ".popsection",
     ".arch_extension sve",
@@ -77,7 +91,7 @@ global_asm!(
     "adrp x1, simple_marker_saving",
     "ldrb w19, [x1, :lo12:simple_marker_saving]",
     "cbnz w19, 2f",
-    // Linux reads this register for the program since 4.11, and has SVE since 4.15.
+    // A hit before `prepare`. Linux reads this register for the program since 4.11.
     "mrs x0, id_aa64pfr0_el1",
     "mov w19, #1",
     "tst x0, #0xf00000000",

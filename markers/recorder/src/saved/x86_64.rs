@@ -13,6 +13,9 @@ const SAVED: usize = 2816;
 // others without being told.
 const PARTS: u32 = 0x8_00e7;
 
+/// Prepares nothing: the first hit asks the processor.
+pub(crate) fn prepare() {}
+
 global_asm!(
     // How vector registers are saved: 0 not known, 1 fxsave, 2 xsave, 3 xsavec.
     ".pushsection .bss.simple_marker,\"aw\",@nobits",

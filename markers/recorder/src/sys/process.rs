@@ -45,6 +45,13 @@ pub(crate) fn is_privileged() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
+/// What the kernel says that the processor has: `HWCAP` bits.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn hardware() -> u64 {
+    // SAFETY: it reads what the kernel gave the program.
+    unsafe { libc::getauxval(libc::AT_HWCAP) }
+}
+
 /// Where the program's own headers are in memory.
 pub(crate) fn program_headers() -> usize {
     // SAFETY: it reads what the kernel gave the program.
