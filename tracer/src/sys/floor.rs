@@ -52,7 +52,7 @@ impl Floor {
         let session = Session::start_with(engine, &plan, &scope, mode, kernel).ok()?;
         let run = |what: unsafe extern "C" fn()| {
             for _ in 0..ROUNDS {
-                // SAFETY: the function has two instructions, which change no register but `eax`, and returns.
+                // SAFETY: the function has two instructions, which change no register that must be kept, and returns.
                 unsafe { what() };
             }
             session.counted().ok().map(|counted| counted.durations)

@@ -67,21 +67,22 @@ pub(super) struct KernelAddresses {
     pub(super) pages: [u64; 2],
 }
 
-/// Two functions of two instructions, which change no register but `eax`, and the size of the first
-/// instruction in bytes. The kernel emulates this instruction of the one function, and steps that of
-/// the other. `None` if there are none.
-#[cfg(target_arch = "x86_64")]
+/// Two functions of two instructions, which change no register but one that a callee may change, and the
+/// size of the first instruction in bytes. The kernel emulates this instruction of the one function, and
+/// steps that of the other. `None` if there are none.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
-    Some([(simple_markers_floor_emulated, 1), (simple_markers_floor_stepped, 2)])
+    let [emulated, stepped] = if cfg!(target_arch = "x86_64") { [1, 2] } else { [4, 4] };
+    Some([(simple_markers_floor_emulated, emulated), (simple_markers_floor_stepped, stepped)])
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
     None
 }
 
-/// Two functions of a no-operation, of five bytes and of ten, and a return, with padding. `None` where no kernel
-/// rewrites one.
+/// Two functions of a no-operation, of five bytes and of ten, and a return. 10 bytes of each can be read. `None`
+/// where no kernel rewrites one.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn no_operations() -> Option<[unsafe extern "C" fn(); 2]> {
     Some([simple_markers_five_byte_nop, simple_markers_ten_byte_nop])
@@ -118,10 +119,32 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-#[cfg(target_arch = "x86_64")]
+// Older kernels step a `nop`, so that a jump is what all of them emulate.
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".globl simple_markers_floor_emulated, simple_markers_floor_stepped",
+    ".hidden simple_markers_floor_emulated, simple_markers_floor_stepped",
+    ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
+    ".balign 4",
+    "simple_markers_floor_emulated:",
+    "b 1f",
+    "1: nop",
+    "ret",
+    "simple_markers_floor_stepped:",
+    "mov w0, w0",
+    "nop",
+    "ret",
+    ".popsection",
+);
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 unsafe extern "C" {
     fn simple_markers_floor_emulated();
     fn simple_markers_floor_stepped();
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
     fn simple_markers_five_byte_nop();
     fn simple_markers_ten_byte_nop();
 }
