@@ -42,6 +42,8 @@ __attribute__((noinline)) static void fast(int count) {
 }
 
 static void locals(int count) {
+    /* On AArch64 the kernel knows where they are once it has switched the thread. */
+    usleep(1000);
     for (int i = 0; i < count; i++) {
         own += 3;
         __asm__ volatile("" : : : "memory");

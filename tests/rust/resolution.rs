@@ -15,6 +15,7 @@ mod list;
 mod probe;
 mod references;
 mod second_opinion;
+mod thread_local_symbols;
 mod truth;
 
 fn main() -> std::process::ExitCode {

@@ -113,6 +113,11 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// relocations. `None` for other relocations.
     fn thread_local_relocation(&self, relocation: u32) -> Option<(usize, u64)>;
 
+    /// Whether compilers write where thread-local variables are.
+    fn describes_thread_locals(&self) -> bool {
+        true
+    }
+
     /// What a relocation does of which several compute one field; `None` for other relocations.
     fn partial_relocation(&self, relocation: u32) -> Option<PartialRelocation>;
 

@@ -51,6 +51,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("landing_pads", include_str!("landing_pads.rs")),
         ("location_list", include_str!("location_list.rs")),
         ("locations", include_str!("locations.rs")),
+        ("thread_locals", include_str!("thread_locals.rs")),
         ("variable", include_str!("variable.rs")),
         ("variable_location", include_str!("variable_location.rs")),
     ],

@@ -55,6 +55,7 @@ mod tables;
 mod test_dwarf;
 #[cfg(test)]
 mod test_machine;
+mod thread_locals;
 mod type_names;
 #[cfg(test)]
 mod type_tests;

@@ -10,7 +10,7 @@ use simple_markers_record::ByteOrder;
 
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
-use crate::image::{Image, Layout};
+use crate::image::{Image, Layout, ThreadLocalSymbols};
 use crate::location::Processor;
 
 /// The reader that all of `dwarf/` uses.
@@ -33,6 +33,8 @@ pub struct Sections<'data> {
     processor: Processor,
     /// Bytes of an address.
     address_size: u8,
+    /// Those of the symbol table, if compilers leave out their locations.
+    thread_locals: ThreadLocalSymbols,
 }
 
 /// The sections of debug information that are read.
@@ -149,6 +151,10 @@ impl<'data> Sections<'data> {
             },
             processor: image.processor(),
             address_size: image.address_size(),
+            thread_locals: match image.processor().set() {
+                Some(set) if !set.describes_thread_locals() => image.thread_locals(),
+                _ => ThreadLocalSymbols::new(),
+            },
         })
     }
 
@@ -166,7 +172,14 @@ impl<'data> Sections<'data> {
             ByteOrder::Little => RunTimeEndian::Little,
             ByteOrder::Big => RunTimeEndian::Big,
         };
-        Self { sections: parts.into_iter().collect(), bases: [None; 3], endian, processor, address_size }
+        Self {
+            sections: parts.into_iter().collect(),
+            bases: [None; 3],
+            endian,
+            processor,
+            address_size,
+            thread_locals: ThreadLocalSymbols::new(),
+        }
     }
 
     /// Whether there is any debug information.
@@ -187,6 +200,11 @@ impl<'data> Sections<'data> {
     #[must_use]
     pub fn get(&self, name: &str) -> &[u8] {
         self.sections.get(name).map_or(&[], |bytes| bytes)
+    }
+
+    /// The thread-local variables of the symbol table; none where compilers write their locations.
+    pub(super) fn thread_locals(&self) -> &ThreadLocalSymbols {
+        &self.thread_locals
     }
 
     /// The processor.

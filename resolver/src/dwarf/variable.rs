@@ -37,7 +37,13 @@ impl<'s> Locations<'s> {
         let described = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute(from, &value),
             LocationOrValue::Constant(from, value) => self.constant(variable, from, &value),
-            LocationOrValue::Nothing => return Ok(VariableLocation::Never),
+            LocationOrValue::Nothing => {
+                let offset = self.thread_local_by_symbol(variable)?;
+                let place = offset.and_then(|offset| Expr::new(Node::ThreadLocal(Expr::constant(offset))));
+                let Some(place) = place else { return Ok(VariableLocation::Never) };
+                let location = Location::whole(Source::Memory(place));
+                return Ok(VariableLocation::At { location, range: None, change: None });
+            }
         };
         match described {
             Ok(VariableLocation::Lost { .. }) => Ok(VariableLocation::Lost { ranges: self.variable_ranges(variable)? }),
@@ -62,7 +68,10 @@ impl<'s> Locations<'s> {
             LocationOrValue::Constant(from, value) => {
                 self.constant(variable, from, &value).map(|_| vec![Vaddr(0)..Vaddr(u64::MAX)])
             }
-            LocationOrValue::Nothing => Ok(Vec::new()),
+            LocationOrValue::Nothing => match self.thread_local_by_symbol(variable)? {
+                Some(_) => Ok(vec![Vaddr(0)..Vaddr(u64::MAX)]),
+                None => Ok(Vec::new()),
+            },
         };
         match ranges {
             Ok(ranges) => Ok(ranges),

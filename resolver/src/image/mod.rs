@@ -20,6 +20,7 @@ mod relocation;
 mod section_names;
 mod symbol_table;
 pub(crate) mod symbols;
+mod thread_locals;
 
 pub use architecture::Architecture;
 pub(crate) use bytes::Constants;
@@ -29,3 +30,4 @@ pub use kind::ImageKind;
 pub(crate) use layout::Layout;
 pub use mini_debug_info::{MINI_DEBUG_INFO, unpack_mini_debug_info};
 pub(crate) use relocation::{RelocationTarget, RelocationTargets};
+pub(crate) use thread_locals::{ThreadLocalSymbol, ThreadLocalSymbols};

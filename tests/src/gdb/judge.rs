@@ -1,6 +1,6 @@
 //! Compares one argument at one stop with what gdb reads.
 
-use simple_markers_resolver::location::{Location, Machine, Piece, Source};
+use simple_markers_resolver::location::{Location, Machine, Node, Piece, Source};
 use simple_markers_resolver::resolve::{Argument, Encoding, Verdict};
 use simple_markers_resolver::types::Shape;
 
@@ -55,6 +55,9 @@ pub enum Reason {
     Empty,
     /// Neither side can read the memory behind the pointer.
     Unmapped,
+    /// The symbol table alone says where the thread-local variable is. gdb does not ask it, and qemu
+    /// does not show the thread pointer of AArch64.
+    ThreadLocalSymbol,
     /// gcc's views put the marker before the entry of the location list that gdb reads, which
     /// begins at the same address. `readelf` shows the views.
     Views,
@@ -163,6 +166,16 @@ fn compare(argument: &Argument, ours: &Bytes, theirs: &Variable, ended: bool) ->
             };
             if unmapped(&theirs.scope) || unmapped(&theirs.frame) {
                 return Judged::Unjudged(Reason::Unmapped);
+            }
+            let is_thread_local = argument.location.as_ref().and_then(Location::source).is_some_and(
+                |source| matches!(source, Source::Memory(at) if matches!(at.node(), Node::ThreadLocal(_))),
+            );
+            let is_gone = |answer: &Answer| match answer {
+                Answer::Error(why) => why.starts_with("No symbol"),
+                Answer::Value { leaves, .. } => leaves.iter().all(|leaf| leaf.bytes == Ok(None)),
+            };
+            if is_thread_local && is_gone(&theirs.scope) {
+                return Judged::Unjudged(Reason::ThreadLocalSymbol);
             }
             return Judged::Different(format!("we cannot read it ({why}), gdb says {}", said(&theirs.scope)));
         }

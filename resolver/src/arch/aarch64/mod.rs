@@ -124,6 +124,11 @@ impl InstructionSet for Aarch64 {
         &[]
     }
 
+    /// Neither gcc 12 nor clang 14 does.
+    fn describes_thread_locals(&self) -> bool {
+        false
+    }
+
     fn thread_local_relocation(&self, relocation: u32) -> Option<(usize, u64)> {
         (relocation == elf::R_AARCH64_TLS_DTPREL).then_some((8, 0))
     }
