@@ -130,6 +130,18 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The register that assembly names, without a `%` before it.
     fn named_register(&self, name: &str) -> Option<NamedRegister>;
 
+    /// The register to which the assembler writes addresses relative, without a `%` before it; `None` if
+    /// it writes none so.
+    fn instruction_pointer_name(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The segment register that holds the thread pointer, without a `%` before it; `None` if there is
+    /// none.
+    fn thread_segment(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How the assembler writes operands.
     fn operand_syntax(&self) -> OperandSyntax;
 

@@ -1,35 +1,140 @@
 //! Parses an assembler operand as a location. A marker's record uses such operands to describe its
-//! values.
+//! values, and so do the notes of `<sys/sdt.h>`.
 //!
-//! Compilers emit a register, an immediate, or memory at a register plus an offset.
+//! Compilers emit a register, an immediate, or memory. Records only use what needs no symbol.
+
+use simple_markers_record::ByteOrder;
 
 use super::{Binary, Expr, Location, Node, Piece, Processor, Register, Source, ValueType};
+use crate::address::Vaddr;
 use crate::arch::{InstructionSet, NamedRegister, OperandSyntax};
+
+/// What an operand may refer to.
+#[derive(Clone, Copy)]
+pub struct OperandContext<'a> {
+    /// The processor, whose assembler wrote the operand.
+    pub processor: Processor,
+    /// The byte order of the image.
+    pub order: ByteOrder,
+    /// The address of the site, to which an address without a symbol may be relative; `None` if it is
+    /// not known.
+    pub here: Option<Vaddr>,
+    /// Finds a symbol by its name.
+    pub symbols: &'a dyn Fn(&str) -> Result<SymbolPlace, OperandProblem>,
+}
+
+/// Where a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolPlace {
+    /// At a link-time address.
+    Address(Vaddr),
+    /// At an offset in the thread-local storage block of the image.
+    ThreadLocal(u64),
+}
+
+/// Why an operand does not say where a value is.
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum OperandProblem {
+    /// The registers of the processor are not known.
+    Processor,
+    /// The operand has a form that no compiler is known to write.
+    Form,
+    /// No value has this size.
+    Size {
+        /// The size in bytes, as written.
+        size: Box<str>,
+    },
+    /// The register is smaller than the value: it is one of several that hold it.
+    SmallRegister {
+        /// Bytes of the register.
+        size: u8,
+    },
+    /// The image has no symbol of this name, as a stripped one.
+    NoSymbol {
+        /// The name.
+        name: Box<str>,
+    },
+    /// Several symbols have this name, at different addresses.
+    SeveralSymbols {
+        /// The name.
+        name: Box<str>,
+    },
+    /// The address is in a segment, at an offset that is not that of a thread-local symbol.
+    Segment {
+        /// The name of the segment's register.
+        name: Box<str>,
+    },
+    /// The operand needs a value that only the linker knew.
+    Relocation {
+        /// The part of the operand that asks for it.
+        part: Box<str>,
+    },
+    /// The computation has too many steps.
+    TooManySteps,
+}
 
 /// Parses `operand` as the location of a value of `size` bytes. `None` if the operand has another
 /// form or refers to a symbol.
 #[must_use]
 pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Location> {
+    let symbols = |name: &str| Err(OperandProblem::NoSymbol { name: name.into() });
+    let context = OperandContext { processor, order: ByteOrder::Little, here: None, symbols: &symbols };
+    located(operand, size, &context).ok()
+}
+
+/// Parses `operand` as the location of a value of `size` bytes.
+///
+/// # Errors
+///
+/// Why the operand does not say where the value is.
+pub fn located(operand: &str, size: u8, context: &OperandContext<'_>) -> Result<Location, OperandProblem> {
     if let Some(value) = immediate(operand) {
-        let bits = value.to_le_bytes();
-        let known: &[u8] = bits.get(..usize::from(size)).unwrap_or(&bits);
-        return Some(Location::whole(Source::Bytes(known.into())));
+        let size = usize::from(size);
+        let (little, big) = (value.to_le_bytes(), value.to_be_bytes());
+        let known = match context.order {
+            ByteOrder::Little => little.get(..size).unwrap_or(&little),
+            ByteOrder::Big => big.get(big.len().saturating_sub(size)..).unwrap_or(&big),
+        };
+        return Ok(Location::whole(Source::Bytes(known.into())));
     }
-    let set = processor.set()?;
+    let set = context.processor.set().ok_or(OperandProblem::Processor)?;
     if let Some(register) = register(operand, set) {
-        return Some(match register {
-            NamedRegister::Bits(number, offset) => {
-                let source = Source::Register(Register(number));
-                Location { pieces: [Piece { bits: None, source, offset }].into() }
-            }
-            NamedRegister::Zero => Location::whole(Source::Bytes(vec![0; usize::from(size)].into())),
-        });
+        return in_register(register, size, set);
     }
-    let address = match set.operand_syntax() {
-        OperandSyntax::Att | OperandSyntax::Parentheses => memory(operand, set)?,
+    let syntax = set.operand_syntax();
+    if let (OperandSyntax::Att, Some(symbol)) = (syntax, operand.strip_prefix('$')) {
+        let Displacement { start, offset } = displacement(symbol, false, context)?;
+        let address = start.ok_or(OperandProblem::Form)?;
+        return Ok(Location::whole(Source::Value(small(address.plus(offset))?)));
+    }
+    let address = match syntax {
+        OperandSyntax::Parentheses if operand.starts_with('%') => {
+            let part = operand.split('(').next().unwrap_or_default().into();
+            return Err(OperandProblem::Relocation { part });
+        }
+        OperandSyntax::Att | OperandSyntax::Parentheses => memory(operand, set, context)?,
         OperandSyntax::Brackets => memory_in_brackets(operand, set)?,
     };
-    Some(Location::whole(Source::Memory(address)))
+    Ok(Location::whole(Source::Memory(address)))
+}
+
+fn in_register(register: NamedRegister, size: u8, set: &dyn InstructionSet) -> Result<Location, OperandProblem> {
+    let NamedRegister::Bits(number, offset) = register else {
+        return Ok(Location::whole(Source::Bytes(vec![0; usize::from(size)].into())));
+    };
+    // The name of a register may be that of a part of it, of another size than the value.
+    let width = match (offset, set.is_vector(number)) {
+        (0, true) => 16,
+        (0, false) => u8::try_from(set.address_bits() / 8).unwrap_or(u8::MAX),
+        _ => 1,
+    };
+    if size > width {
+        return Err(OperandProblem::SmallRegister { size: width });
+    }
+    let source = Source::Register(Register(number));
+    Ok(Location { pieces: [Piece { bits: None, source, offset }].into() })
 }
 
 /// Parses an immediate: `$5`, `5` or `#5`. `None` if the operand is not an
@@ -41,13 +146,17 @@ pub fn immediate(operand: &str) -> Option<i64> {
         Some(digits) => (true, digits),
         None => (false, value),
     };
-    let magnitude = match digits.strip_prefix("0x") {
-        Some(digits) if is_digits(digits, 16) => u64::from_str_radix(digits, 16).ok()?,
-        None if is_digits(digits, 10) => digits.parse::<u64>().ok()?,
-        _ => return None,
-    };
-    let value = magnitude as i64;
+    let value = magnitude(digits)? as i64;
     Some(if negative { value.wrapping_neg() } else { value })
+}
+
+/// A number without a sign.
+fn magnitude(digits: &str) -> Option<u64> {
+    match digits.strip_prefix("0x") {
+        Some(digits) if is_digits(digits, 16) => u64::from_str_radix(digits, 16).ok(),
+        None if is_digits(digits, 10) => digits.parse::<u64>().ok(),
+        _ => None,
+    }
 }
 
 fn is_digits(text: &str, radix: u32) -> bool {
@@ -59,53 +168,161 @@ fn register(name: &str, set: &dyn InstructionSet) -> Option<NamedRegister> {
 }
 
 /// The value of a whole register.
-fn value(name: &str, set: &dyn InstructionSet) -> Option<Expr> {
-    match register(name, set)? {
-        NamedRegister::Bits(number, 0) => Expr::new(Node::Register(Register(number), ValueType::Generic)),
-        _ => None,
+fn value(name: &str, set: &dyn InstructionSet) -> Result<Expr, OperandProblem> {
+    match register(name, set) {
+        Some(NamedRegister::Bits(number, 0)) => small(Expr::new(Node::Register(Register(number), ValueType::Generic))),
+        _ => Err(OperandProblem::Form),
     }
 }
 
-/// Parses `disp(base,index,scale)`.
-fn memory(operand: &str, set: &dyn InstructionSet) -> Option<Expr> {
-    let (displacement, rest) = operand.strip_suffix(')')?.split_once('(')?;
-    let displacement =
-        if displacement.is_empty() { 0 } else { immediate(displacement).filter(|_| !displacement.starts_with('$'))? };
-    let mut parts = rest.split(',').map(str::trim);
-    let mut address = match parts.next()? {
-        "" => None,
-        base => Some(value(base, set)?),
-    };
-    if let Some(index) = parts.next() {
-        let scale = parts
-            .next()
-            .map_or(Some(1), |scale| scale.parse::<u64>().ok().filter(|scale| matches!(scale, 1 | 2 | 4 | 8)))?;
-        let mut index = value(index, set)?;
-        if scale > 1 {
-            index = Expr::new(Node::Binary(Binary::Mul, index, Expr::constant(scale)))?;
+fn small(computation: Option<Expr>) -> Result<Expr, OperandProblem> {
+    computation.ok_or(OperandProblem::TooManySteps)
+}
+
+fn sum(one: Option<Expr>, other: Option<Expr>) -> Result<Option<Expr>, OperandProblem> {
+    match (one, other) {
+        (Some(one), Some(other)) => small(Expr::new(Node::Binary(Binary::Plus, one, other))).map(Some),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+/// What is added to the registers of an address.
+struct Displacement {
+    /// The address of a symbol.
+    start: Option<Expr>,
+    offset: i64,
+}
+
+/// Parses `symbol`, `symbol+8`, `8+symbol` or `-8`. `is_thread_local` says that it is relative to the
+/// thread pointer.
+fn displacement(
+    text: &str,
+    is_thread_local: bool,
+    context: &OperandContext<'_>,
+) -> Result<Displacement, OperandProblem> {
+    let mut found = Displacement { start: None, offset: 0 };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (is_negative, terms) = match rest.strip_prefix('-') {
+            Some(terms) => (true, terms),
+            None => (false, rest.strip_prefix('+').unwrap_or(rest)),
+        };
+        let (term, after) = terms.split_at(terms.find(['+', '-']).unwrap_or(terms.len()));
+        match magnitude(term) {
+            Some(number) if is_negative => found.offset = found.offset.wrapping_sub(number as i64),
+            Some(number) => found.offset = found.offset.wrapping_add(number as i64),
+            None if is_negative || found.start.is_some() => return Err(OperandProblem::Form),
+            None => found.start = Some(symbol(term, is_thread_local, context)?),
         }
-        address = Some(match address {
-            Some(base) => Expr::new(Node::Binary(Binary::Plus, base, index))?,
-            None => index,
-        });
+        rest = after;
     }
-    if parts.next().is_some() {
-        return None;
-    }
-    address?.plus(displacement)
+    Ok(found)
 }
 
-/// Parses `[base, offset]`.
-fn memory_in_brackets(operand: &str, set: &dyn InstructionSet) -> Option<Expr> {
-    let inside = operand.strip_prefix('[')?.strip_suffix(']')?;
-    let (base, offset) = inside.split_once(',').map_or((inside, None), |(base, offset)| (base, Some(offset.trim())));
-    let offset = offset.map_or(Some(0), immediate)?;
-    value(base.trim(), set)?.plus(offset)
+/// The address of `symbol`, or of `symbol@tpoff` relative to the thread pointer.
+fn symbol(term: &str, is_thread_local: bool, context: &OperandContext<'_>) -> Result<Expr, OperandProblem> {
+    let (name, how) = term.split_once('@').map_or((term, None), |(name, how)| (name, Some(how)));
+    let is_name = |character: char| character.is_alphanumeric() || matches!(character, '_' | '.' | '$');
+    if name.starts_with('$') || name.is_empty() || !name.chars().all(is_name) {
+        return Err(OperandProblem::Form);
+    }
+    let relocation = || OperandProblem::Relocation { part: term.into() };
+    let is_offset = how.is_some_and(|how| ["tpoff", "ntpoff"].iter().any(|word| how.eq_ignore_ascii_case(word)));
+    if how.is_some() && !(is_offset && is_thread_local) {
+        return Err(relocation());
+    }
+    match ((context.symbols)(name)?, is_offset) {
+        (SymbolPlace::Address(address), false) => small(Expr::new(Node::Address(address))),
+        (SymbolPlace::ThreadLocal(offset), true) => small(Expr::new(Node::ThreadLocal(Expr::constant(offset)))),
+        _ => Err(relocation()),
+    }
+}
+
+/// Parses `%segment:disp(base,index,scale)`.
+fn memory(operand: &str, set: &dyn InstructionSet, context: &OperandContext<'_>) -> Result<Expr, OperandProblem> {
+    let (segment, operand) = match operand.strip_prefix('%').and_then(|rest| rest.split_once(':')) {
+        Some((segment, rest)) => (Some(segment), rest),
+        None => (None, operand),
+    };
+    let other_segment = |name: &str| OperandProblem::Segment { name: name.into() };
+    if let Some(segment) = segment.filter(|segment| Some(*segment) != set.thread_segment()) {
+        return Err(other_segment(segment));
+    }
+    let (before, registers) = match operand.strip_suffix(')') {
+        Some(inside) => inside.rsplit_once('(').ok_or(OperandProblem::Form)?,
+        None => (operand, ""),
+    };
+    let Displacement { start, offset } = displacement(before, segment.is_some(), context)?;
+    if let (Some(segment), None) = (segment, &start) {
+        return Err(other_segment(segment));
+    }
+    let mut parts = registers.split(',').map(str::trim);
+    let (base, index, scale, rest) = (parts.next(), parts.next(), parts.next(), parts.next());
+    let pointer = set.instruction_pointer_name();
+    let base = match base.unwrap_or_default() {
+        "" => None,
+        name if name.strip_prefix('%').is_some_and(|name| Some(name) == pointer) => {
+            match (&start, index, context.here) {
+                // The symbol is where the sum leads.
+                (Some(_), None, _) => None,
+                (None, None, Some(here)) => Some(small(Expr::new(Node::Address(here)))?),
+                _ => return Err(OperandProblem::Form),
+            }
+        }
+        name => Some(value(name, set)?),
+    };
+    let index = match (index, scale.map(str::parse::<u64>)) {
+        (None, _) => None,
+        (Some(name), None | Some(Ok(1))) => Some(value(name, set)?),
+        (Some(name), Some(Ok(scale @ (2 | 4 | 8)))) => {
+            small(Expr::new(Node::Binary(Binary::Mul, value(name, set)?, Expr::constant(scale)))).map(Some)?
+        }
+        _ => return Err(OperandProblem::Form),
+    };
+    match (rest, sum(sum(start, base)?, index)?) {
+        (None, Some(address)) => small(address.plus(offset)),
+        _ => Err(OperandProblem::Form),
+    }
+}
+
+/// Parses `[base, offset]`, and `[base, index, lsl 3]` with the other ways to widen an index.
+fn memory_in_brackets(operand: &str, set: &dyn InstructionSet) -> Result<Expr, OperandProblem> {
+    let inside = operand.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or(OperandProblem::Form)?;
+    let mut parts = inside.split(',').map(str::trim);
+    let base = value(parts.next().unwrap_or_default(), set)?;
+    let (offset, how, rest) = (parts.next(), parts.next(), parts.next());
+    let Some(offset) = offset else { return Ok(base) };
+    if offset.trim_start_matches('#').starts_with(':') {
+        return Err(OperandProblem::Relocation { part: offset.into() });
+    }
+    if let (Some(offset), None) = (immediate(offset), how) {
+        return small(base.plus(offset));
+    }
+    let (word, shift) = how.map_or(("lsl", "0"), |how| how.split_once(' ').unwrap_or((how, "0")));
+    let shift = immediate(shift).and_then(|shift| u32::try_from(shift).ok()).filter(|shift| *shift <= 4);
+    let (Some(shift), Some(NamedRegister::Bits(number, 0)), None) = (shift, register(offset, set), rest) else {
+        return Err(OperandProblem::Form);
+    };
+    let of = match word {
+        "lsl" | "sxtx" | "uxtx" => ValueType::Generic,
+        "sxtw" => ValueType::Signed(4),
+        "uxtw" => ValueType::Unsigned(4),
+        _ => return Err(OperandProblem::Form),
+    };
+    let mut index = small(Expr::new(Node::Register(Register(number), of)))?;
+    if of != ValueType::Generic {
+        index = small(Expr::new(Node::Convert(ValueType::Generic, index)))?;
+    }
+    if shift > 0 {
+        index = small(Expr::new(Node::Binary(Binary::Mul, index, Expr::constant(1 << shift))))?;
+    }
+    small(Expr::new(Node::Binary(Binary::Plus, base, index)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::location::LocationNames;
 
     fn number(name: &str, processor: Processor) -> Option<(u16, u64)> {
         match register(name, processor.set()?)? {
@@ -171,8 +388,97 @@ mod tests {
         assert_eq!(location("5", 2, Processor::Riscv64), known(&[5, 0]));
         assert_eq!(location("zero", 4, Processor::Riscv64), known(&[0; 4]));
         assert!(location("8(%rax,%rcx,4)", 4, Processor::X86_64).is_some());
-        for operand in ["counter(%rip)", "%rip", "8(%rax,%rcx,3)", "8(%ah)", "$8(%rax)", "[x0, x1]", ""] {
+        for operand in ["counter(%rip)", "8(%rip)", "%rip", "8(%rax,%rcx,3)", "8(%ah)", "$8(%rax)", "[x0, x1]", ""] {
             assert_eq!(location(operand, 4, Processor::X86_64), None, "{operand}");
         }
+    }
+
+    fn symbols(name: &str) -> Result<SymbolPlace, OperandProblem> {
+        match name {
+            "table" => Ok(SymbolPlace::Address(Vaddr(0x4000))),
+            "own.0" => Ok(SymbolPlace::ThreadLocal(0x18)),
+            _ => Err(OperandProblem::NoSymbol { name: name.into() }),
+        }
+    }
+
+    struct Plain(Processor);
+
+    impl LocationNames for Plain {
+        fn processor(&self) -> Processor {
+            self.0
+        }
+        fn address_size(&self) -> u8 {
+            if self.0 == Processor::I386 { 4 } else { 8 }
+        }
+    }
+
+    fn of(operand: &str, size: u8, processor: Processor) -> Result<String, OperandProblem> {
+        let context =
+            OperandContext { processor, order: ByteOrder::Little, here: Some(Vaddr(0x1000)), symbols: &symbols };
+        Ok(located(operand, size, &context)?.text(&Plain(processor)))
+    }
+
+    #[test]
+    fn notes_use_all_forms_of_an_assembler() {
+        for (processor, operand, expected) in [
+            (Processor::X86_64, "%rax", "%rax"),
+            (Processor::X86_64, "table(%rip)", "*(0x4000)"),
+            (Processor::X86_64, "table+16(%rip)", "*(0x4010)"),
+            (Processor::X86_64, "16+table(%rip)", "*(0x4010)"),
+            (Processor::X86_64, "table-0x10", "*(0x3ff0)"),
+            (Processor::X86_64, "-16(%rip)", "*(0xff0)"),
+            (Processor::X86_64, "table(,%rax,8)", "*(0x4000 + %rax * 8)"),
+            (Processor::X86_64, "4+table(%rbx,%rax,4)", "*(0x4000 + %rbx + %rax * 4 + 4)"),
+            (Processor::X86_64, "(%rax,%rcx)", "*(%rax + %rcx)"),
+            (Processor::X86_64, "-8(%rax,%rcx,8)", "*(%rax + %rcx * 8 - 0x8)"),
+            (Processor::X86_64, "$table+4", "= 0x4004"),
+            (Processor::X86_64, "%fs:own.0@tpoff", "*(tls+0x18)"),
+            (Processor::X86_64, "%fs:4+own.0@tpoff", "*(tls+0x18 + 4)"),
+            (Processor::I386, "%gs:own.0@ntpoff", "*(tls+0x18)"),
+            (Processor::Aarch64, "[sp, 16]", "*(sp+0x10)"),
+            (Processor::Aarch64, "[x0, #-8]", "*(x0-0x8)"),
+            (Processor::Aarch64, "[x0, x1]", "*(x0 + x1)"),
+            (Processor::Aarch64, "[x0, x1, lsl 3]", "*(x0 + x1 * 8)"),
+            (Processor::Aarch64, "[x0, x1, lsl #2]", "*(x0 + x1 * 4)"),
+            (Processor::Aarch64, "[x0, w1, sxtw 2]", "*(x0 + (u64)(i32)x1 * 4)"),
+            (Processor::Aarch64, "[x0, w1, uxtw]", "*(x0 + (u64)(u32)x1)"),
+            (Processor::Riscv64, "-20(s0)", "*(s0-0x14)"),
+        ] {
+            assert_eq!(of(operand, 4, processor).as_deref(), Ok(expected), "{operand}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_a_reason() {
+        let relocation = |part: &str| OperandProblem::Relocation { part: part.into() };
+        for (processor, operand, size, expected) in [
+            (Processor::I386, "%eax", 8, OperandProblem::SmallRegister { size: 4 }),
+            (Processor::X86_64, "%ah", 4, OperandProblem::SmallRegister { size: 1 }),
+            (Processor::X86_64, ".LC0(%rip)", 8, OperandProblem::NoSymbol { name: ".LC0".into() }),
+            (Processor::X86_64, "table@GOTPCREL(%rip)", 8, relocation("table@GOTPCREL")),
+            (Processor::I386, "table@GOTOFF(%ebx)", 4, relocation("table@GOTOFF")),
+            (Processor::X86_64, "own.0@tpoff(%rax)", 4, relocation("own.0@tpoff")),
+            (Processor::X86_64, "%fs:0x28", 8, OperandProblem::Segment { name: "fs".into() }),
+            (Processor::X86_64, "%gs:own.0@tpoff", 8, OperandProblem::Segment { name: "gs".into() }),
+            (Processor::X86_64, "%fs:table@tpoff", 4, relocation("table@tpoff")),
+            (Processor::Aarch64, "[x0, #:lo12:table]", 8, relocation("#:lo12:table")),
+            (Processor::Riscv64, "%lo(table)(a5)", 8, relocation("%lo")),
+            (Processor::X86_64, "table+table", 8, OperandProblem::Form),
+            (Processor::X86_64, "table(%rip,%rax,8)", 8, OperandProblem::Form),
+            (Processor::Aarch64, "[x0, x1, ror 3]", 8, OperandProblem::Form),
+            (Processor::Aarch64, "[x0, x1, lsl 64]", 8, OperandProblem::Form),
+            (Processor::X86_64, "", 8, OperandProblem::Form),
+            (Processor::Other, "r3", 8, OperandProblem::Processor),
+        ] {
+            assert_eq!(of(operand, size, processor), Err(expected), "{operand}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_in_the_byte_order_of_the_image() {
+        let context =
+            OperandContext { processor: Processor::Other, order: ByteOrder::Big, here: None, symbols: &symbols };
+        let known = Location::whole(Source::Bytes([0x12, 0x34][..].into()));
+        assert_eq!(located("0x1234", 2, &context), Ok(known));
     }
 }

@@ -188,6 +188,14 @@ impl InstructionSet for X86 {
         Some(NamedRegister::Bits(number, first))
     }
 
+    fn instruction_pointer_name(&self) -> Option<&'static str> {
+        self.is_64().then_some("rip")
+    }
+
+    fn thread_segment(&self) -> Option<&'static str> {
+        Some(if self.is_64() { "fs" } else { "gs" })
+    }
+
     fn operand_syntax(&self) -> OperandSyntax {
         OperandSyntax::Att
     }
