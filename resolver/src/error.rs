@@ -91,6 +91,15 @@ pub enum Error {
         /// The entry.
         entry: String,
     },
+    /// A note of a static probe is damaged.
+    SdtNote {
+        /// The section of the note.
+        section: &'static str,
+        /// Offset of the note.
+        offset: SectionOffset,
+        /// What is wrong with it.
+        problem: SdtNoteProblem,
+    },
     /// The records refer to more text than an image of this size can need: they point at the same
     /// long strings again and again.
     TooMuchText {
@@ -172,6 +181,28 @@ pub enum RelocationProblem {
     WideString,
     /// It gives the string of a record no target.
     NoTarget,
+}
+
+/// What is wrong with the note of a static probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SdtNoteProblem {
+    /// The section ends in it.
+    Truncated {
+        /// Bytes of the note, without what pads it at its end; of its header, if that is cut.
+        needed: u64,
+        /// Bytes from its start to the end of the section.
+        available: u64,
+    },
+    /// Its description is too short for three addresses.
+    NoAddresses {
+        /// Bytes of the description.
+        size: u64,
+    },
+    /// Its provider, name or arguments have no end.
+    Unterminated,
+    /// Its name is empty.
+    NoName,
 }
 
 /// Why debug information, or a part of it, cannot be read.
@@ -287,6 +318,7 @@ impl Error {
             Self::Relocation { section, .. }
             | Self::NotRelocated { section, .. }
             | Self::Operand { section, .. }
+            | Self::SdtNote { section, .. }
             | Self::TooMuchText { section, .. } => Some(section),
             Self::Record(error) => Some(error.section),
             Self::Dwarf { offset: Some(_), .. } => Some(".debug_info"),
@@ -301,6 +333,7 @@ impl Error {
             Self::Relocation { offset, .. }
             | Self::NotRelocated { offset, .. }
             | Self::Operand { offset, .. }
+            | Self::SdtNote { offset, .. }
             | Self::TooMuchText { offset, .. } => Some(*offset),
             Self::Record(error) => Some(SectionOffset(error.offset as u64)),
             Self::Dwarf { offset, .. } => *offset,

@@ -125,6 +125,13 @@ const SUGGESTIONS: usize = 3;
 const LONGEST_COMPARED: usize = 256;
 
 impl Selection {
+    /// Whether the selection may include a marker with this name.
+    #[must_use]
+    pub fn may_match_name(&self, name: &str) -> bool {
+        let mut of_names = self.globs.iter().filter(|(field, _)| *field == Field::Name).peekable();
+        of_names.peek().is_none() || of_names.any(|(_, glob)| glob.is_match(name))
+    }
+
     /// Adds a shell glob that must match the whole field. `*` and `?` match any character, also `:` and
     /// `/`; `[a-z]` matches one of a set, and `{a,b}` one of a list. Braces without a comma are those of Rust's
     /// closures (`main::{{closure}}`).

@@ -6,6 +6,7 @@ mod hostile;
 mod hostile_dwarf;
 mod json;
 mod list;
+mod notes;
 mod probes;
 mod resolve;
 mod sentences;

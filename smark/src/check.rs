@@ -14,6 +14,7 @@ use simple_markers_resolver::resolve::{Detail, Resolution};
 
 use crate::config::PROFILE;
 use crate::console::{Console, Status};
+use crate::files::NoteChoice;
 use crate::fix::files::replace;
 use crate::fix::options::Fix;
 use crate::inputs::{Inputs, MarkerSelection};
@@ -225,7 +226,7 @@ impl Check {
             _ => None,
         };
         let old = lock.clone();
-        let selected = self.inputs.select(console, Detail::Places, &self.kernels.rules())?;
+        let selected = self.inputs.select_with(console, (Detail::Places, &self.kernels.rules()), NoteChoice::None)?;
         if self.update && !selected.is_all() {
             anyhow::bail!("--update writes all markers of the files, so it takes no patterns");
         }

@@ -19,11 +19,22 @@ pub(crate) struct Input {
     pub(crate) opened: Option<PathBuf>,
     /// The path beside which its debug files are, if that is not its own.
     pub(crate) beside: Option<PathBuf>,
+    /// Which notes of static probes are read.
+    pub(crate) notes: NoteChoice,
+}
+
+/// Which notes of static probes are read in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoteChoice {
+    All,
+    /// Those that a pattern names.
+    ByName,
+    None,
 }
 
 impl Input {
     pub(crate) fn new(path: PathBuf, found: bool) -> Self {
-        Self { path, found, opened: None, beside: None }
+        Self { path, found, opened: None, beside: None, notes: NoteChoice::All }
     }
 }
 

@@ -16,7 +16,7 @@ use simple_markers_resolver::uprobe_rules::UprobeRules;
 
 use crate::console::{Console, Status};
 use crate::debug_files::DebugFolders;
-use crate::files::{self, Input, Unreadable};
+use crate::files::{self, Input, NoteChoice, Unreadable};
 use crate::progress::Progress;
 use crate::project::DEBUG_DIR;
 
@@ -100,12 +100,24 @@ impl Inputs {
         detail: Detail,
         rules: &[&dyn UprobeRules],
     ) -> anyhow::Result<MarkerSelection> {
+        self.select_with(console, (detail, rules), NoteChoice::All)
+    }
+
+    /// The same, without notes of static probes if they are not chosen.
+    pub(crate) fn select_with(
+        &self,
+        console: &Console,
+        request: (Detail, &[&dyn UprobeRules]),
+        notes: NoteChoice,
+    ) -> anyhow::Result<MarkerSelection> {
         let (patterns, named) = operands(&self.operands);
         if named.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
             anyhow::bail!("no FILE given: {taken} is not an existing file, so it was taken as a PATTERN");
         }
-        self.filters.select(console, (detail, rules), patterns, &files::expand(&named, self.recursive))
+        let mut inputs = files::expand(&named, self.recursive);
+        inputs.iter_mut().flatten().for_each(|input| input.notes = notes);
+        self.filters.select(console, request, patterns, &inputs)
     }
 }
 
@@ -134,7 +146,7 @@ impl Filters {
         let folders = self.debug_folders(console);
         let progress = Progress::start(console, inputs.len());
         let look = |input| {
-            let outcome = look(input, (detail, rules), &folders);
+            let outcome = look(input, (detail, rules), &folders, &selection);
             progress.step();
             outcome
         };
@@ -276,6 +288,7 @@ fn look(
     input: &Result<Input, Unreadable>,
     (detail, rules): (Detail, &[&dyn UprobeRules]),
     folders: &[PathBuf],
+    selection: &Selection,
 ) -> Option<(Outcome, Vec<String>)> {
     let failed = |path: &Path, what| {
         let error = Error::Unread { what };
@@ -295,7 +308,12 @@ fn look(
         (beside, _) => DebugFolders::new(beside.as_ref().unwrap_or(&input.path), folders),
     };
     let path = input.path.display().to_string();
-    let mut resolution = resolve::resolve_with_debug_files(&path, &bytes, detail, &beside, rules);
+    let wants_note = |name: &str| match input.notes {
+        NoteChoice::All => true,
+        NoteChoice::ByName => !selection.is_empty() && selection.may_match_name(name),
+        NoteChoice::None => false,
+    };
+    let mut resolution = resolve::resolve_with_debug_files(&path, &bytes, detail, &beside, rules, &wants_note);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }

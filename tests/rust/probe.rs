@@ -109,7 +109,7 @@ fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
     run(objcopy.arg(program).arg(&marked));
     let bytes = fs::read(&marked).expect("the marked program");
     let Resolution { images, failures } =
-        resolve_with_debug_files("marked", &bytes, Detail::Places, &NoDebugFiles, &[&RunningKernel::find()]);
+        resolve_with_debug_files("marked", &bytes, Detail::Places, &NoDebugFiles, &[&RunningKernel::find()], &|_| true);
     assert_eq!(failures, []);
     let sites = images.into_iter().flat_map(|image| image.markers).flat_map(|marker| marker.sites);
     let said = |site: simple_markers_resolver::resolve::Site| {

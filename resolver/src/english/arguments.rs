@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::location::operand::OperandProblem;
 use crate::location::{Location, PartError, PartProblem, Source};
 use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
 use crate::text::shown;
@@ -62,6 +63,7 @@ pub fn reason(reason: &Reason) -> String {
         }
         Reason::OtherFrame => "a variable of the function around this one, in another frame".to_owned(),
         Reason::Unsupported(why) => dwarf::unsupported(why),
+        Reason::Operand { operand, problem } => format!("`{operand}`: {}", operand_problem(problem)),
         Reason::Scattered(why) => why.to_string(),
         Reason::BigEndianPart => "a part of a register, or a bit-field, of a big-endian processor".to_owned(),
         Reason::BigEndianPointer => "a pointer of known bytes, of a big-endian processor".to_owned(),
@@ -145,6 +147,23 @@ pub fn reason(reason: &Reason) -> String {
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()
         }
+    }
+}
+
+/// Why an operand does not say where a value is.
+fn operand_problem(problem: &OperandProblem) -> String {
+    match problem {
+        OperandProblem::Processor => "the registers of this processor are not known".to_owned(),
+        OperandProblem::Form => "an operand of an unknown form".to_owned(),
+        OperandProblem::Size { size } => format!("a value of {size} bytes"),
+        OperandProblem::SmallRegister { size } => {
+            format!("the register has {}, and it is not known where the rest is", bytes(u64::from(*size)))
+        }
+        OperandProblem::NoSymbol { name } => format!("the image has no symbol `{name}`"),
+        OperandProblem::SeveralSymbols { name } => format!("the image has several symbols `{name}`"),
+        OperandProblem::Segment { name } => format!("an address in the segment `{name}` that no symbol names"),
+        OperandProblem::Relocation { part } => format!("only the linker knew the value of `{part}`"),
+        OperandProblem::TooManySteps => TOO_MANY_STEPS.to_owned(),
     }
 }
 

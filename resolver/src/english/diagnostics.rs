@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::error::{OtherFormat, RelocationProblem};
+use crate::error::{OtherFormat, RelocationProblem, SdtNoteProblem};
 use crate::resolve::{DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, SurvivalUnknown};
 
 use super::absence::line_problem;
@@ -49,6 +49,7 @@ pub(crate) fn error(error: &Error) -> String {
         Error::NotRelocated { pc, .. } => format!("pc {pc:#x} without a relocation"),
         Error::Record(error) => error.kind.to_string(),
         Error::Operand { entry, .. } => format!("operand `{entry}` is not [-]SIZE[f]@OPERAND"),
+        Error::SdtNote { problem, .. } => sdt_note(*problem),
         Error::TooMuchText { bound, .. } => {
             format!("text of the records is above the bound of {bound:#x} bytes for this image, the rest is not read")
         }
@@ -69,6 +70,17 @@ fn other_format(format: OtherFormat) -> &'static str {
         OtherFormat::Pe => "a PE image",
         OtherFormat::MachO => "a Mach-O image",
         OtherFormat::Script => "a script",
+    }
+}
+
+fn sdt_note(problem: SdtNoteProblem) -> String {
+    match problem {
+        SdtNoteProblem::Truncated { needed, available } => {
+            format!("the note has {needed:#x} bytes, and the section ends after {available:#x}")
+        }
+        SdtNoteProblem::NoAddresses { size } => format!("{size:#x} bytes are too few for the addresses of a probe"),
+        SdtNoteProblem::Unterminated => "a text of the note has no end".to_owned(),
+        SdtNoteProblem::NoName => "the probe has no name".to_owned(),
     }
 }
 
@@ -109,11 +121,12 @@ pub fn kind(kind: &DiagnosticKind) -> String {
             )
         }
         DiagnosticKind::Switch { name, file, line, problem } => {
-            format!("{name} ({file}:{line}): uprobes cannot arm the probe: {}", super::probe::switch(*problem))
+            format!("{}: uprobes cannot arm the probe: {}", at(name, file, *line), super::probe::switch(*problem))
         }
         DiagnosticKind::SwitchSharesPage { name, file, line } => format!(
-            "{name} ({file}:{line}): uprobes arm the probe in running processes only, not in those that start later: two \
-             writable segments share the page of the file that its switch is in (link with -z separate-loadable-segments)"
+            "{}: uprobes arm the probe in running processes only, not in those that start later: two \
+             writable segments share the page of the file that its switch is in (link with -z separate-loadable-segments)",
+            at(name, file, *line)
         ),
         DiagnosticKind::Words { name, file, line, mistake } => {
             format!("{name} ({file}:{line}): {}", super::mismatch::words(mistake))
@@ -121,6 +134,11 @@ pub fn kind(kind: &DiagnosticKind) -> String {
         DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
         DiagnosticKind::DebugFile(problem) => debug_file(problem),
     }
+}
+
+/// A marker, with its place in the source if that is known.
+fn at(name: &str, file: &str, line: u32) -> String {
+    if file.is_empty() { name.to_owned() } else { format!("{name} ({file}:{line})") }
 }
 
 fn survival_unknown(why: SurvivalUnknown) -> &'static str {

@@ -53,8 +53,11 @@ pub(crate) fn symbol(site: &Site) -> String {
     }
 }
 
-/// `file:line:column`; without the column if it is not known.
+/// `file:line:column`; without the column if it is not known. A few words for a note.
 pub(crate) fn source(marker: &Marker, column: Option<u32>) -> String {
+    if marker.is_note {
+        return "a note names no file and line".to_owned();
+    }
     let mut source = format!("{}:{}", shown(&marker.file), marker.line);
     if let Some(column) = column {
         source.push_str(&format!(":{column}"));

@@ -19,18 +19,16 @@ use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool, processor};
 use crate::address::Vaddr;
 use crate::arch::OperandSyntax;
+use crate::image::{SDT_BASE, SDT_NOTES, SdtNote};
 use crate::location::{Expr, Node, Processor, Register, ValueType};
 use crate::resolve::{Marker, ResolvedImage};
 use simple_markers_record::integer;
 
-const NOTES: &[u8] = b".note.stapsdt";
-const BASE: &[u8] = b".stapsdt.base";
+const NOTES: &[u8] = SDT_NOTES.as_bytes();
+const BASE: &[u8] = SDT_BASE.as_bytes();
 /// Where `<sys/sdt.h>` puts semaphores. perf and bcc compute the file offset of a semaphore from the
 /// address and the offset of this section.
 const SEMAPHORES: &[u8] = b".probes";
-const OWNER: &[u8] = b"stapsdt\0";
-/// `NT_STAPSDT`.
-const TYPE: u32 = 3;
 /// The size of a section header, and of the ELF header, in bytes.
 const HEADER: usize = 64;
 const PROGBITS: u32 = 1;
@@ -72,7 +70,9 @@ pub fn image(
     let mut base = table.base;
     let mut names = ProbeNames::default();
     let mut moved = None;
-    for planned in plan(image, keep, settings, true) {
+    // The image has the notes of its static probes already.
+    let keep = |marker: &Marker| !marker.is_note && keep(marker);
+    for planned in plan(image, &keep, settings, true) {
         let point = match planned {
             PlanEntry::Point(point) => point,
             PlanEntry::LeftOut { marker, place, why } => {
@@ -111,31 +111,23 @@ pub fn image(
             }
         };
         let switch = point.switch.map_or(0, |switch| switch.address.0);
-        note(&mut notes, [at.0, base_address, switch], [&provider, &name, &arguments.join(" ")]);
+        let operands = arguments.join(" ");
+        let note = SdtNote {
+            offset: 0,
+            addresses: 0,
+            pc: at.0,
+            base: base_address,
+            semaphore: switch,
+            provider: provider.as_bytes(),
+            name: name.as_bytes(),
+            arguments: operands.as_bytes(),
+        };
+        note.write(&mut notes);
         exported.probes += 1;
     }
     table.base = base;
     exported.bytes = table.write(bytes, &notes)?;
     Ok(exported)
-}
-
-/// Appends a note with the addresses of the probe, of `.stapsdt.base` and of the semaphore, which is 0
-/// for a marker: its code has none.
-fn note(notes: &mut Vec<u8>, addresses: [u64; 3], texts: [&str; 3]) {
-    let mut description = Vec::new();
-    for address in addresses {
-        description.extend(address.to_le_bytes());
-    }
-    for text in texts {
-        description.extend(text.bytes().filter(|byte| *byte != 0));
-        description.push(0);
-    }
-    for number in [OWNER.len() as u32, description.len() as u32, TYPE] {
-        notes.extend(number.to_le_bytes());
-    }
-    notes.extend(OWNER);
-    notes.extend(description);
-    pad(notes, 4);
 }
 
 fn pad(bytes: &mut Vec<u8>, to: usize) {

@@ -12,6 +12,7 @@ pub mod operand;
 mod parts;
 mod piece;
 mod registers;
+mod sized_operand;
 mod value;
 
 pub use crate::arch::Processor;
@@ -22,4 +23,5 @@ pub use expr::{Binary, Expr, MAX_DEPTH, MAX_NODES, Node, Unary, Value, ValueType
 pub use parts::{PartError, PartProblem};
 pub use piece::{InfoOffset, Location, Piece, Source};
 pub use registers::Register;
+pub use sized_operand::SizedOperand;
 pub(crate) use value::Unbuildable;

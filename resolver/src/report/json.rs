@@ -116,8 +116,8 @@ object! { View<'_, DebugSource>, View(debug) => {
 object! { View<'_, Marker>, View(marker) => {
     "id": marker.id,
     "name": &*marker.name,
-    "file": &*marker.file,
-    "line": marker.line,
+    "file": (!marker.is_note).then_some(&*marker.file),
+    "line": (!marker.is_note).then_some(marker.line),
     "column": marker.column,
     "format": &*marker.format,
     "description": &*marker.description,
@@ -128,6 +128,7 @@ object! { View<'_, Marker>, View(marker) => {
     "absence": marker.absence.as_ref().map(View),
     "is_probe": marker.is_probe,
     "is_ghost": marker.is_ghost,
+    "is_note": marker.is_note,
 }}
 
 object! { View<'_, Absence>, View(absence) => {
@@ -155,7 +156,11 @@ object! { SiteDocument<'_>, SiteDocument { marker, site } => {
     "instruction": site.instruction.as_deref(),
     "probe": site.probe.as_ref().map(View),
     "args": views(&site.args),
-    "line": if let Origin::Nearest { line } = site.origin { line } else { marker.line },
+    "line": match site.origin {
+        Origin::Nearest { line } => Some(line),
+        Origin::Note => None,
+        _ => Some(marker.line),
+    },
     "section": section(site.place.as_ref()),
     "scope_ended": site.scope_ended,
     "exactness_code": site.exactness.map(|exactness| exactness.code().as_str()),

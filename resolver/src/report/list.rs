@@ -112,6 +112,7 @@ fn cells<'a>(row: &Row<'a>, layout: TextLayout) -> [Cow<'a, str>; 3] {
     let kind = match row.marker {
         Marker { is_probe: true, .. } => Some("probe"),
         Marker { is_ghost: true, .. } => Some("ghost"),
+        Marker { is_note: true, .. } => Some("note"),
         _ => None,
     };
     let remark = match (row.copies(), kind) {

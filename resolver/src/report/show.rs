@@ -100,7 +100,7 @@ impl MarkerPage<'_> {
         self.cell(style::NAME, &shown(&marker.name), 0)?;
         self.line("")?;
         let mut source = sites::source(marker, marker.column);
-        if !marker.declared {
+        if !marker.declared && !marker.is_note {
             source.push_str(" (not declared in the image: known from its sites alone)");
         }
         self.field(2, "source", style::PLAIN, &source)?;
@@ -120,6 +120,9 @@ impl MarkerPage<'_> {
         }
         if marker.is_ghost {
             self.field(2, "ghost", style::PLAIN, "it is no code, and changes none")?;
+        }
+        if marker.is_note {
+            self.field(2, "note", style::PLAIN, "a static probe of sys/sdt.h, with operands for its arguments")?;
         }
         if marker.is_probe {
             self.field(2, "probe", style::PLAIN, sites::ARMED_BY)?;
@@ -333,6 +336,7 @@ fn origin(marker: &Marker, site: &Site) -> (Style, String) {
         Origin::Label => (style::PLAIN, "label: the ghost's own, in the debug information".to_owned()),
         Origin::Statement => (style::PLAIN, format!("statement: a row of line {declared} in the line table")),
         Origin::Block => (style::PLAIN, "block: of its function, in the debug information".to_owned()),
+        Origin::Note => (style::PLAIN, "note: of a static probe (sys/sdt.h), in the image".to_owned()),
     }
 }
 

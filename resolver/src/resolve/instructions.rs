@@ -85,6 +85,9 @@ pub(super) struct SiteQuery<'a> {
     pub(super) anchored: bool,
     /// Whether it is the site of a probe, which the test of the probe's switch alone leads to.
     pub(super) is_probe: bool,
+    /// Whether the instruction was written for it, and is in no function that the linker folded with
+    /// another one.
+    pub(super) owns_instruction: bool,
     /// How many records of the marker at the address one file may have.
     pub(super) copies: u32,
     /// Whether the linker dropped or moved records of the marker there, or there are none at all.
@@ -152,6 +155,11 @@ impl<'a> Instructions<'a> {
         let key = match self.key(query, pc) {
             Ok(key) => key,
             Err((exactness, reason)) => {
+                // The symbols of a function are not needed to know whose a note's instruction is.
+                let (exactness, reason) = match query.owns_instruction {
+                    true => (Exactness::Exact, ExactnessReason::Anchored),
+                    false => (exactness, reason),
+                };
                 let mut probed = ProbeFacts::new(exactness, reason);
                 if exactness != Exactness::Outside {
                     self.add_probe(&mut probed, None, pc, bytes);

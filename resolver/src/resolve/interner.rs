@@ -29,6 +29,12 @@ impl<'a> Interner<'a> {
         Self { ids: HashMap::new(), texts: Vec::new(), left: bound, bound }
     }
 
+    /// Raises the budget by what `size` more bytes of text need.
+    pub(super) fn raise(&mut self, size: u64) {
+        let more = size.saturating_mul(64);
+        (self.left, self.bound) = (self.left.saturating_add(more), self.bound.saturating_add(more));
+    }
+
     /// The whole budget, in bytes.
     pub(super) fn bound(&self) -> u64 {
         self.bound

@@ -45,6 +45,9 @@ pub(super) struct RawSite {
     pub(super) copies: u32,
     /// The records of the marker that all runs have here.
     pub(super) records: u32,
+    /// Whether the instruction there was written for it, and is in no function that the linker folded
+    /// with another one. Only notes say so much.
+    pub(super) owns_instruction: bool,
     pub(super) origin: Origin,
 }
 
@@ -62,6 +65,7 @@ impl RawSite {
             run: 0,
             copies: 1,
             records: 1,
+            owns_instruction: false,
             origin,
         }
     }
@@ -84,6 +88,13 @@ pub(super) struct RawMarker {
     pub(super) ghost: Option<GhostProblem>,
     /// What was found at each site; empty if nothing was looked up yet.
     pub(super) found: Vec<SiteAnswer>,
+}
+
+impl RawMarker {
+    /// Whether it is of notes, and of no record.
+    pub(super) fn is_note(&self) -> bool {
+        self.sites.first().is_some_and(|site| site.origin == Origin::Note)
+    }
 }
 
 /// The marker sections of an image, loaded.
@@ -287,6 +298,7 @@ impl<'a> Join<'a> {
             run: self.last.1,
             copies: 1,
             records: 1,
+            owns_instruction: false,
             origin: Origin::Record,
         };
         let (line, is_ghost, sites) = (site.line, false, Vec::new());

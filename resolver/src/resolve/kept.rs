@@ -35,13 +35,23 @@ pub(super) fn arguments(
 }
 
 fn resolve(argument: Argument, kept: &KeptValue<'_>, processor: Processor) -> Argument {
+    let parsed = operand::location(&text::from_bytes(kept.place), kept.size, processor);
+    value(argument, kept, parsed, processor)
+}
+
+/// An argument that is at a place, which was `parsed`.
+pub(super) fn value(
+    argument: Argument,
+    kept: &KeptValue<'_>,
+    parsed: Option<Location>,
+    processor: Processor,
+) -> Argument {
     let encoding = match kept {
         KeptValue { float: true, .. } => Encoding::Float,
         KeptValue { signed: true, .. } => Encoding::Signed,
         _ => Encoding::Unsigned,
     };
     let place = text::from_bytes(kept.place);
-    let parsed = operand::location(&place, kept.size, processor);
     let immediate = operand::immediate(&place);
     let is_constant = immediate.is_some();
     let location = match (immediate, kept.float, kept.size) {

@@ -52,12 +52,14 @@ impl SiteLookup<'_> {
         let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
         let locations = args.iter().chain(resolved).flat_map(locations);
         let registers: Vec<_> = locations.flat_map(Location::registers).collect();
+        let is_note = site.origin == Origin::Note;
         let probed = instructions.site(&SiteQuery {
             pc,
             anchored: site.anchored,
-            is_probe: site.switch.is_some(),
+            is_probe: site.switch.is_some() && !is_note,
+            owns_instruction: site.owns_instruction,
             copies: site.copies,
-            may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
+            may_be_elsewhere: has_dead || site.records > 1 || !(is_note || site.origin == Origin::Record),
             function: known.and_then(|known| known.instance),
             is_not_there: known.is_some_and(|known| known.is_not_there),
             registers: &registers,

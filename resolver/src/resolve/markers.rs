@@ -3,6 +3,7 @@
 //! Markers are built in batches, so that the debug information of a batch can be dropped before the
 //! next one.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,13 +28,14 @@ use super::shared_places::SharedPlaces;
 use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::MarkerLine;
 use super::{
-    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, Site,
-    SitePlace, Switch, SwitchProblem, kept, raw_sites, switch, words,
+    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, Origin,
+    Site, SitePlace, Switch, SwitchProblem, kept, note_arguments, raw_sites, switch, words,
 };
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
-use crate::image::Image;
+use crate::image::{Image, NamedSymbols, SDT_NOTES};
 use crate::location::Location;
+use crate::location::operand::OperandContext;
 use crate::text;
 
 /// How many markers are looked up before the debug information that they needed is dropped.
@@ -42,6 +44,10 @@ const BATCH: usize = 1024;
 /// Builds the markers of an image.
 pub(super) struct MarkerBuilder<'a> {
     image: &'a Image<'a>,
+    /// The file with the symbols.
+    named_image: &'a Image<'a>,
+    /// Its symbols, read when a note names one.
+    symbols: OnceCell<NamedSymbols<'a>>,
     texts: Interner<'a>,
     named: HashMap<Pc, SiteFunction>,
     descriptions: Descriptions,
@@ -68,14 +74,26 @@ type KeptArguments = (Vec<Argument>, Vec<Error>);
 impl<'a> MarkerBuilder<'a> {
     pub(super) fn new(
         image: &'a Image<'a>,
+        named_image: &'a Image<'a>,
         texts: Interner<'a>,
         named: HashMap<Pc, SiteFunction>,
         descriptions: Descriptions,
         diagnostics: &'a mut Diagnostics,
     ) -> Self {
         let (section_names, folded) = (HashMap::new(), FoldedMarkers::default());
-        let shared_places = SharedPlaces::default();
-        Self { image, texts, named, descriptions, section_names, folded, shared_places, diagnostics }
+        let (shared_places, symbols) = (SharedPlaces::default(), OnceCell::new());
+        Self {
+            image,
+            named_image,
+            symbols,
+            texts,
+            named,
+            descriptions,
+            section_names,
+            folded,
+            shared_places,
+            diagnostics,
+        }
     }
 
     /// The markers, in the order of `raw`. `sites_are_known` says whether a marker without a site
@@ -104,7 +122,11 @@ impl<'a> MarkerBuilder<'a> {
     fn draft(&mut self, index: usize, mut raw: RawMarker) -> Draft {
         raw_sites::settle(&mut raw.sites);
         self.complete_format(&mut raw);
-        let described = self.descriptions.of(&mut self.texts, raw.format, raw.args);
+        let mut described = self.descriptions.of(&mut self.texts, raw.format, raw.args);
+        if raw.is_note() {
+            // `arg0 $arg0` says nothing.
+            described.description = self.texts.text(raw.format);
+        }
         let size = described.args.len().saturating_mul(size_of::<Argument>());
         let kept = raw.sites.iter().map(|site| match self.texts.charge(size) {
             true => self.kept_arguments(site, &described.args),
@@ -129,6 +151,9 @@ impl<'a> MarkerBuilder<'a> {
     /// The arguments of a site as far as its record describes them.
     fn kept_arguments(&self, raw: &RawSite, declared: &[DeclaredArgument]) -> KeptArguments {
         let operands = raw.operands.map_or(&[][..], |id| self.texts.bytes(id));
+        if raw.origin == Origin::Note {
+            return (self.note_arguments(raw, declared, operands), Vec::new());
+        }
         let mut errors = Vec::new();
         let args = kept::arguments(declared, operands, self.image.processor(), |entry| {
             let (offset, entry) = (SectionOffset(raw.offset as u64), text::from_bytes(entry));
@@ -137,9 +162,22 @@ impl<'a> MarkerBuilder<'a> {
         (args, errors)
     }
 
+    /// The arguments of a note.
+    fn note_arguments(&self, raw: &RawSite, declared: &[DeclaredArgument], operands: &[u8]) -> Vec<Argument> {
+        let symbols = |name: &str| self.symbols.get_or_init(|| self.named_image.named_symbols()).place(name);
+        let context = OperandContext {
+            processor: self.image.processor(),
+            order: self.image.byte_order(),
+            here: raw.pc.filter(|pc| pc.section.is_none()).map(|pc| Vaddr(pc.address)),
+            symbols: &symbols,
+        };
+        note_arguments::arguments(declared, operands, self.image.address_size(), &context)
+    }
+
     /// The marker that was drafted and looked up.
     fn marker(&mut self, draft: Draft, sites_are_known: bool) -> Marker {
         let Draft { index, raw, file, described, kept } = draft;
+        let is_note = raw.is_note();
         let mut found = raw.found.into_iter();
         let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
         let mut path = None;
@@ -171,12 +209,13 @@ impl<'a> MarkerBuilder<'a> {
             self.diagnostics.note(DECLARATIONS, DiagnosticKind::Words { name, file, line, mistake });
         }
         let at = || (Arc::clone(&name), Arc::clone(&file), raw.line);
+        let section = if is_note { SDT_NOTES } else { SITES };
         if let Some(problem) = refused {
             let (name, file, line) = at();
-            self.diagnostics.note(SITES, DiagnosticKind::Switch { name, file, line, problem });
+            self.diagnostics.note(section, DiagnosticKind::Switch { name, file, line, problem });
         } else if shares_page {
             let (name, file, line) = at();
-            self.diagnostics.note(SITES, DiagnosticKind::SwitchSharesPage { name, file, line });
+            self.diagnostics.note(section, DiagnosticKind::SwitchSharesPage { name, file, line });
         }
         Marker {
             id: 0,
@@ -191,7 +230,8 @@ impl<'a> MarkerBuilder<'a> {
             declared: raw.declared,
             survival: raw_sites::survival(&raw.sites, if raw.is_ghost { raw.ghost.is_none() } else { sites_are_known }),
             is_ghost: raw.is_ghost,
-            is_probe: sites.iter().any(|site| site.switch.is_some()),
+            is_probe: !is_note && sites.iter().any(|site| site.switch.is_some()),
+            is_note,
             sites,
             absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),
         }
@@ -221,7 +261,7 @@ impl<'a> MarkerBuilder<'a> {
         probed: ProbeFacts,
     ) -> Site {
         let (place, file_offset) = raw.pc.map(|pc| self.place(pc)).unzip();
-        let switch = raw.switch.map(|switch| self.switch(switch));
+        let switch = raw.switch.map(|switch| self.switch(switch, raw.origin == Origin::Note));
         let named = raw.pc.and_then(|pc| self.named.get(&pc)).cloned();
         let (symbol, symbol_offset) = named.as_ref().and_then(|named| named.symbol.clone()).unzip();
         for (argument, resolved) in args.iter_mut().zip(surroundings.args) {
@@ -248,7 +288,7 @@ impl<'a> MarkerBuilder<'a> {
             scope_ended: surroundings.scope_ended,
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
-            record_offset: (raw.origin == super::Origin::Record).then_some(raw.offset as u64),
+            record_offset: (raw.origin == Origin::Record).then_some(raw.offset as u64),
             anchored: raw.anchored,
             exactness: probed.exactness,
             exactness_reason: probed.reason,
@@ -260,15 +300,16 @@ impl<'a> MarkerBuilder<'a> {
         }
     }
 
-    /// The switch of a probe.
-    fn switch(&mut self, at: Option<Pc>) -> Switch {
+    /// The switch of a probe, or the semaphore of a note.
+    fn switch(&mut self, at: Option<Pc>, is_note: bool) -> Switch {
+        let size = if is_note { switch::SEMAPHORE_SIZE } else { switch::SIZE };
         let (place, file_offset) = at.map(|at| self.place(at)).unzip();
         let file_offset = file_offset.flatten();
         let problem = match (&place, file_offset) {
             (None, _) => Some(SwitchProblem::Dropped),
             (Some(SitePlace::Section { .. }), _) => None,
             (Some(SitePlace::Address(_)), None) => Some(SwitchProblem::NotInFile),
-            (Some(SitePlace::Address(address)), Some(offset)) => match self.image.is_writable(*address, switch::SIZE) {
+            (Some(SitePlace::Address(address)), Some(offset)) => match self.image.is_writable(*address, size) {
                 false => Some(SwitchProblem::NotWritable),
                 true => (offset.0 % 2 != 0).then_some(SwitchProblem::NotAligned),
             },
@@ -278,7 +319,7 @@ impl<'a> MarkerBuilder<'a> {
             _ => false,
         };
         let words = match &place {
-            Some(SitePlace::Address(address)) => self.image.bytes(Vaddr(address.0.wrapping_add(switch::SIZE)), 4),
+            Some(SitePlace::Address(address)) if !is_note => self.image.bytes(Vaddr(address.0.wrapping_add(size)), 4),
             _ => None,
         };
         let words = words.and_then(<[u8]>::first_chunk).map(|bytes| Words(u32::from_le_bytes(*bytes)));

@@ -32,6 +32,8 @@ mod lookup;
 mod markers;
 mod module;
 mod names;
+mod note_arguments;
+mod notes;
 mod part;
 mod patched;
 mod path;
@@ -112,7 +114,7 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
 /// cannot be read is among the failures. Rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
-    resolve_with_debug_files(path, data, detail, &NoDebugFiles, ALL_KERNELS)
+    resolve_with_debug_files(path, data, detail, &NoDebugFiles, ALL_KERNELS, &|_| true)
 }
 
 /// [`resolve_with`], with separate debug files for an image that has no debug information itself.
@@ -121,7 +123,8 @@ pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
 /// diagnostics; the files that were read are in [`ResolvedImage::debug`]. `strip` removes site
 /// records with the debug information, so these are read from the separate debug file too.
 ///
-/// What a uprobe does is judged by the worst of `rules`; it is unknown if there are none.
+/// What a uprobe does is judged by the worst of `rules`; it is unknown if there are none. Of the notes of
+/// static probes, those are read whose name `wants_note` accepts.
 #[must_use]
 pub fn resolve_with_debug_files(
     path: &str,
@@ -129,10 +132,11 @@ pub fn resolve_with_debug_files(
     detail: Detail,
     debug_files: &dyn DebugFiles,
     rules: &[&dyn UprobeRules],
+    wants_note: &dyn Fn(&str) -> bool,
 ) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
-    let request = Request { detail, debug_files, rules };
+    let request = Request { detail, debug_files, rules, wants_note };
     if archive::is_archive(data) {
         resolve_archive(path, &module, data, request, &mut resolution);
     } else {

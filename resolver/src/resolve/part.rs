@@ -16,7 +16,7 @@ use super::lookup::SiteLookup;
 use super::markers::MarkerBuilder;
 use super::request::{Detail, Request};
 use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, ResolvedImage, SurvivalUnknown};
-use super::{absence, functions, ghosts, line_table_sites, same_files};
+use super::{absence, functions, ghosts, line_table_sites, notes, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
 use crate::image::{Image, ImageKind};
@@ -32,17 +32,19 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files, rules } = request;
+        let Request { detail, debug_files, rules, wants_note } = request;
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
         let files = Files::new(path, image, debug_files, &opened);
         let sections = load_sections(image, &files, &mut diagnostics);
+        let notes = notes::read(image, &files, wants_note, &mut diagnostics);
         let mut joined = join::join(image, files.known_separate(), &sections, &mut diagnostics);
 
         let layout = image.layout();
         let debug = LazyDebug::new(&files);
         let site_debug = LazySiteDebug::new(layout.as_ref(), detail, &debug);
         let code = CodeBytes::new(image, layout.as_ref());
+        notes::join(&notes, &mut joined, &code, &mut diagnostics);
         let looks_up = detail != Detail::Names && !joined.markers.is_empty();
         let in_full = if looks_up { site_debug.get() } else { None };
         let instructions =
@@ -67,7 +69,7 @@ impl Part {
         let own_debug = || has_own.then(|| site_debug.get()).flatten();
         let named = functions::name(files.named(), &mut joined, || site_debug.get(), own_debug, &mut diagnostics);
         let why_unknown = why_unknown(image, &sections, &joined.markers, &diagnostics);
-        let builder = MarkerBuilder::new(image, joined.texts, named, descriptions, &mut diagnostics);
+        let builder = MarkerBuilder::new(image, files.named(), joined.texts, named, descriptions, &mut diagnostics);
         let mut markers = builder.build(joined.markers, lookup, why_unknown.is_none());
         if let Some(debug) = in_full {
             absence::find(&mut markers, debug, files.named());
@@ -77,8 +79,8 @@ impl Part {
         if let Some(problem) = image.symbol_problem() {
             diagnostics.error(problem);
         }
-        // An image without markers needs no debug information.
-        if !markers.is_empty() {
+        // An image without markers needs no debug information, and notes need none.
+        if markers.iter().any(|marker| !marker.is_note) {
             for (section, problem) in files.notes() {
                 diagnostics.note(section, DiagnosticKind::DebugFile(problem));
             }
@@ -152,7 +154,7 @@ fn why_unknown(
     diagnostics: &Diagnostics,
 ) -> Option<SurvivalUnknown> {
     match () {
-        () if markers.iter().all(|marker| marker.is_ghost) => None,
+        () if markers.iter().all(|marker| marker.is_ghost || marker.is_note()) => None,
         () if diagnostics.errors() > 0 => Some(SurvivalUnknown::UnreadRecords),
         () if sections.sites.is_empty() => Some(SurvivalUnknown::NoSites),
         // rustc may put the declaration in one object of a crate and the code in another.

@@ -43,6 +43,7 @@ mod tests {
             hidden_edges: None,
             anchored: false,
             is_probe: false,
+            owns_instruction: false,
             is_not_there: false,
             copies: 1,
             may_be_in_several: false,
@@ -112,6 +113,14 @@ mod tests {
         assert_eq!(judged(&anchor()), (Exactness::Exact, "anchored"));
         let another = SiteFacts { is_not_there: true, ..anchor() };
         assert_eq!(judged(&another), (Exactness::Unproven, "another_function"));
+        // A note tells as much as symbols would.
+        let unknown = || vec![OtherNames::Unknown(FoldingUnknown::NoSymbol)];
+        assert_eq!(
+            judged(&SiteFacts { names: unknown(), ..anchor() }),
+            (Exactness::Unproven, "folding_unknown_no_symbol")
+        );
+        let note = SiteFacts { owns_instruction: true, names: unknown(), ..anchor() };
+        assert_eq!(judged(&note), (Exactness::Exact, "anchored"));
         // The test of a switch leads to a probe, whatever the function is called.
         let functions = FunctionNames { first: Vec::new().into(), count: 2 };
         let names = vec![OtherNames::Several(functions)];

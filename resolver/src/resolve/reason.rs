@@ -7,6 +7,7 @@ use std::sync::Arc;
 use strum::VariantNames as _;
 
 use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
+use crate::location::operand::OperandProblem;
 use crate::location::{Location, PartProblem};
 
 use super::place::PlaceError;
@@ -73,6 +74,13 @@ pub enum Reason {
     OtherFrame,
     /// Unsupported: the debug information describes it in a way that is not supported.
     Unsupported(Unsupported),
+    /// Unsupported: the operand of a note does not say where the value is.
+    Operand {
+        /// The operand.
+        operand: Arc<str>,
+        /// Why not.
+        problem: OperandProblem,
+    },
     /// Unsupported: the value is in several places that no single computation can join.
     Scattered(PartProblem),
     /// Unsupported: part of a register, or a bit-field, of a big-endian processor.

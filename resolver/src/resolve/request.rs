@@ -23,4 +23,6 @@ pub(super) struct Request<'c> {
     pub(super) debug_files: &'c dyn DebugFiles,
     /// Those of the kernels for which uprobes are judged.
     pub(super) rules: &'c [&'c dyn UprobeRules],
+    /// Whether a note of a static probe is read, by its name.
+    pub(super) wants_note: &'c dyn Fn(&str) -> bool,
 }

@@ -138,18 +138,18 @@ pub struct Marker {
     pub id: u64,
     /// Its name.
     pub name: Arc<str>,
-    /// The source file.
+    /// The source file; empty if it is not known.
     pub file: Arc<str>,
     /// The path of the file from its compilation directory on, if its name starts in a folder above
     /// (`../inc/m.h`); `None` if it does not, or if the debug information was not read or does not say.
     pub path: Option<Arc<str>>,
-    /// The source line, from 1.
+    /// The source line, from 1; 0 if it is not known.
     pub line: u32,
     /// The source column, from 1; `None` if no site has one.
     pub column: Option<u32>,
     /// The printf format.
     pub format: Arc<str>,
-    /// The format with each conversion replaced by its argument (`$name`).
+    /// The format with each conversion replaced by its argument (`$name`); of a note the format itself.
     pub description: Arc<str>,
     /// The arguments as written in the source, with their conversions.
     pub args: Arc<[DeclaredArgument]>,
@@ -163,6 +163,8 @@ pub struct Marker {
     pub is_probe: bool,
     /// Whether it is a ghost: a marker that is no code, and so has no site record.
     pub is_ghost: bool,
+    /// Whether it is the static probe of notes (`<sys/sdt.h>`): its file is empty and its line 0.
+    pub is_note: bool,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -344,6 +346,8 @@ pub enum Origin {
     Statement,
     /// Of a ghost: from the blocks of its function in the debug information, as rustc writes them.
     Block,
+    /// From the note of a static probe (`<sys/sdt.h>`).
+    Note,
 }
 
 impl Origin {
@@ -411,7 +415,7 @@ pub struct Site {
     pub instruction: Option<Arc<str>>,
     /// What a uprobe there does; `None` if not resolved or not known, and in a kernel image.
     pub probe: Option<ProbeVerdict>,
-    /// The switch that arms it; `None` if the marker is not a probe.
+    /// The switch that arms it; `None` if the marker is not a probe, and the note has no semaphore.
     pub switch: Option<Switch>,
     /// The arguments at the site, one for each of [`Marker::args`].
     pub args: Vec<Argument>,
@@ -500,7 +504,7 @@ pub struct Argument {
     pub encoding: Option<Encoding>,
     /// Whether it can be read; `None` if there is no debug information, or it was not read.
     pub verdict: Option<Verdict>,
-    /// Whether the program keeps it for the marker (`keep`).
+    /// Whether the program keeps it for the marker (`keep`), or for a note.
     pub is_kept: bool,
     /// Where it is, as a value that can be evaluated; `None` if it cannot be read, or its operand
     /// is malformed.

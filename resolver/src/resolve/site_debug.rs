@@ -102,7 +102,8 @@ impl<'a> SiteDebug<'a> {
         Ok(Surroundings {
             function: out_of_line.and_then(|frame| frame.function.clone()),
             instance,
-            is_not_there: scope.as_ref().is_some_and(|scope| scope.doubt == Some(Doubt::NotThere)),
+            // A note has no file that a function is found by.
+            is_not_there: !file.is_empty() && scope.as_ref().is_some_and(|scope| scope.doubt == Some(Doubt::NotThere)),
             inlined: scope.as_ref().map(inlined).unwrap_or_default(),
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,

@@ -8,7 +8,10 @@ use crate::address::FileOffset;
 /// The size of the switch in bytes. The kernel counts in the first two.
 pub(super) const SIZE: u64 = 4;
 
-/// The word that arms a probe when it is not 0.
+/// The size of the semaphore of a note, in which the kernel counts, in bytes.
+pub(super) const SEMAPHORE_SIZE: u64 = 2;
+
+/// The word that arms a probe when it is not 0: that of a marker, or the semaphore of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
     /// Where it is; `None` if the linker dropped it.

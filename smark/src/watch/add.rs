@@ -20,7 +20,7 @@ use super::options::TEXT;
 use super::pinned::{Leases, PinnedFile};
 use super::watching::Watching;
 use crate::console::{Console, Status};
-use crate::files::{self, Input, Unreadable};
+use crate::files::{self, Input, NoteChoice, Unreadable};
 use crate::left_out;
 use crate::narrow::HitQuery;
 use crate::planned::image_file;
@@ -123,6 +123,11 @@ impl Watching {
                 found: !self.named.contains(&file.id),
                 opened: file.opened_as(),
                 beside: file.beside.clone(),
+                // The user did not ask for those of the C library.
+                notes: match self.named.contains(&file.id) || self.programs.contains(&file.id) {
+                    true => NoteChoice::All,
+                    false => NoteChoice::ByName,
+                },
             }),
             Err(Unreadable { path, why }) => Err(Unreadable { path: path.clone(), why: why.clone() }),
         };

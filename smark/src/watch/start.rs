@@ -1,6 +1,7 @@
 //! Starts to watch: finds the files, sets the probes, and lets the program run.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -46,8 +47,11 @@ impl Options {
             },
             None => None,
         };
+        let mut programs = HashSet::new();
         if let Some(program) = &program {
-            found.extend(add::named(std::slice::from_ref(program)));
+            let of_command = add::named(std::slice::from_ref(program));
+            programs.extend(of_command.iter().flatten().map(|file| file.id));
+            found.extend(of_command);
             match libraries::of(program) {
                 Ok(libraries) => found.extend(libraries.iter().flat_map(|it| MappedFile::named(it)).map(Ok)),
                 Err(why) => {
@@ -63,6 +67,8 @@ impl Options {
                 Some((files, unopened)) => {
                     tell_unopened(console, *pid, &unopened);
                     mapped.extend(files.iter().map(|file| file.id.number()));
+                    let program = MappedFile::named(Path::new(&format!("/proc/{pid}/exe")));
+                    programs.extend(program.ok().filter(|_| self.pids.contains(pid)).map(|file| file.id));
                     found.extend(files.into_iter().map(Ok));
                 }
                 None if mapped::exists(*pid) => bail!("process {pid}: its files must not be read (root may)"),
@@ -85,6 +91,7 @@ impl Options {
         let kernel = Kernel::new();
         let mut watching = Watching {
             named,
+            programs,
             files,
             changes: Vec::new(),
             plan: Plan::default(),

@@ -34,6 +34,8 @@ pub(crate) struct Watching {
     pub(super) is_recorded: bool,
     /// The files that the user named.
     pub(super) named: HashSet<FileId>,
+    /// The programs that the user named, as a command or a process.
+    pub(super) programs: HashSet<FileId>,
     /// Their paths, which may lead to other files later.
     pub(super) files: NamedFiles,
     /// What has happened to files, and was not said yet.

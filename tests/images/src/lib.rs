@@ -495,6 +495,7 @@ pub fn everything() -> Resolution {
         declared: true,
         survival: Some(Survival::Live),
         is_probe: false,
+        is_note: false,
         is_ghost: false,
         sites: Vec::new(),
         absence: None,

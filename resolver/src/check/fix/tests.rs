@@ -21,6 +21,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         survival: None,
         is_probe: false,
         is_ghost: false,
+        is_note: false,
         sites: Vec::new(),
         absence: None,
     }

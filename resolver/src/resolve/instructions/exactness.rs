@@ -25,6 +25,7 @@ impl Instructions<'_> {
             hidden_edges: decoded.unknown_edges.as_ref(),
             anchored: query.anchored,
             is_probe: query.is_probe,
+            owns_instruction: query.owns_instruction,
             is_not_there: query.is_not_there,
             copies: query.copies,
             may_be_in_several: query.copies > 1 && may_be_in_several(),

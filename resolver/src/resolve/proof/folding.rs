@@ -24,6 +24,8 @@ pub(super) fn judge(facts: &SiteFacts<'_>, so_far: &Judgement) -> Option<Judgeme
             OtherNames::Several(functions) => {
                 return Some(Judgement::new(Exactness::Folded, ExactnessReason::FoldedFunctions { functions }));
             }
+            // The other function would have a note of its own.
+            OtherNames::Perhaps(_) | OtherNames::Unknown(_) if facts.owns_instruction => {}
             OtherNames::Perhaps(functions) => doubt = doubt.or(Some(ExactnessReason::SeveralNames { functions })),
             OtherNames::Unknown(unknown) => doubt = doubt.or(Some(ExactnessReason::FoldingUnknown(unknown))),
         }

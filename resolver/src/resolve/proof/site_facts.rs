@@ -19,6 +19,9 @@ pub(in crate::resolve) struct SiteFacts<'f> {
     pub(in crate::resolve) anchored: bool,
     /// Whether it is the site of a probe, which the test of the probe's switch alone leads to.
     pub(in crate::resolve) is_probe: bool,
+    /// Whether the instruction was written for it, and is in no function that the linker folded with
+    /// another one.
+    pub(in crate::resolve) owns_instruction: bool,
     /// Whether the debug information has the marker's function only elsewhere.
     pub(in crate::resolve) is_not_there: bool,
     /// How many records of the marker at the address one file may have.
