@@ -33,8 +33,8 @@ fn note(order: ByteOrder, addresses: [u64; 3], texts: [&str; 3]) -> Vec<u8> {
     bytes
 }
 
-/// An image with a probe of two copies, of which one has a semaphore, one of the same name with other
-/// arguments, and one that the linker dropped.
+/// An image with a probe of two copies, of which one has a semaphore, one of the same name with
+/// other arguments, and one that the linker dropped.
 fn notes(order: ByteOrder, base: u64) -> Linked {
     let notes = [
         ([0x1010, 0x2000, 0], ["queue", "submit", "-4@%edi 8@-8(%rbp)"]),

@@ -45,7 +45,8 @@ impl Chains {
 }
 
 fn chain(marker: &Marker, site: &Site) -> Vec<Function> {
-    let (mut file, mut line) = (Some(Arc::clone(&marker.file)), Some(marker.line));
+    let known = Some(marker).filter(|marker| !marker.file.is_empty());
+    let (mut file, mut line) = known.map(|marker| (Arc::clone(&marker.file), marker.line)).unzip();
     let mut functions = Vec::new();
     for inlined in &site.inlined {
         functions.push(Function { name: Some(Arc::clone(&inlined.function)), file, line, is_inlined: true });

@@ -130,8 +130,8 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The register that assembly names, without a `%` before it.
     fn named_register(&self, name: &str) -> Option<NamedRegister>;
 
-    /// The register to which the assembler writes addresses relative, without a `%` before it; `None` if
-    /// it writes none so.
+    /// The register to which the assembler writes addresses relative, without a `%` before it;
+    /// `None` if it writes none so.
     fn instruction_pointer_name(&self) -> Option<&'static str> {
         None
     }

@@ -198,9 +198,16 @@ pub(crate) fn whole_length(argument: &str) -> String {
     format!("the length of {argument} is that of the whole text: the kernel does not compute its precision")
 }
 
-/// How a probe is armed that a tool does not arm.
-pub(crate) fn asleep(tool: Tool) -> &'static str {
+/// How a probe is armed that a tool does not arm. `is_note` says that the file has a note of it.
+pub(crate) fn asleep(tool: Tool, is_note: bool) -> &'static str {
     match tool {
+        Tool::Bpftrace if is_note => {
+            "asleep: a uprobe of bpftrace does not count in its semaphore. Better: take usdt:FILE:PROVIDER:NAME (-p PID), which does"
+        }
+        _ if is_note => {
+            "asleep: a statement probe of SystemTap does not count in its semaphore. Better: take process(\"FILE\").mark(\"NAME\"), \
+             which does"
+        }
         Tool::Bpftrace => {
             "asleep: a uprobe of bpftrace does not arm it, and keeps smark from doing so. Better: `smark export --to sdt`, run the \
              copy, and take usdt probes (-p PID), which arm it"

@@ -53,10 +53,13 @@ pub(crate) fn symbol(site: &Site) -> String {
     }
 }
 
-/// `file:line:column`; without the column if it is not known. A few words for a note.
+/// What stands for the source of a note without debug information, or with copies in several places.
+const UNKNOWN_SOURCE: &str = "no source line";
+
+/// `file:line:column`; without the column if it is not known.
 pub(crate) fn source(marker: &Marker, column: Option<u32>) -> String {
-    if marker.is_note {
-        return "a note names no file and line".to_owned();
+    if marker.file.is_empty() {
+        return UNKNOWN_SOURCE.to_owned();
     }
     let mut source = format!("{}:{}", shown(&marker.file), marker.line);
     if let Some(column) = column {

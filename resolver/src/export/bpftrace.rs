@@ -33,7 +33,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>], bytes: &
         }
         let line = printed(writer, point)?;
         if point.switch.is_some() {
-            writer.comment(MARK, english::export::asleep(Tool::Bpftrace));
+            writer.comment(MARK, english::export::asleep(Tool::Bpftrace, point.marker.is_note));
         }
         let probe = format!("uprobe:{}:{} {{ {line}; }}", writer.path, point.address);
         writer.line(&probe);

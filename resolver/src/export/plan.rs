@@ -377,13 +377,8 @@ impl<'r> Point<'r> {
                 format!("; {}: {}", exactness.as_str(), crate::english::export::hits(exactness))
             }
         };
-        format!(
-            "{} \"{}\" at {}:{}{function}{doubt}",
-            shown(&marker.name),
-            shown(&marker.format),
-            shown(&marker.file),
-            marker.line
-        )
+        let source = crate::english::sites::source(marker, None);
+        format!("{} \"{}\" at {source}{function}{doubt}", shown(&marker.name), shown(&marker.format))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[PlanEntry<'_>]) -> Resul
     writer.each(MARK, planned, &mut |writer, point| {
         let line = printed(writer, point)?;
         if point.switch.is_some() {
-            writer.comment(MARK, english::export::asleep(Tool::SystemTap));
+            writer.comment(MARK, english::export::asleep(Tool::SystemTap, point.marker.is_note));
         }
         let probe = format!("probe process(\"{}\").statement({}) {{ {line} }}", writer.path, point.address);
         writer.line(&probe);

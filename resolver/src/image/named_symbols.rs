@@ -1,5 +1,5 @@
-//! The variables and functions of an image by name, and its thread-local variables. Operands of notes
-//! name them.
+//! The variables and functions of an image by name, and its thread-local variables. Operands of
+//! notes name them.
 
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ pub(crate) struct NamedSymbols<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// The symbols of `.symtab`, or of `.dynsym` if the image is stripped. None of a relocatable object:
-    /// they have no addresses yet.
+    /// The symbols of `.symtab`, or of `.dynsym` if the image is stripped. None of a relocatable
+    /// object: they have no addresses yet.
     pub(crate) fn named_symbols(&self) -> NamedSymbols<'data> {
         match &self.elf {
             _ if self.is_relocatable() => NamedSymbols::default(),

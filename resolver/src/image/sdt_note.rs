@@ -1,5 +1,5 @@
-//! Notes of static probes, as `<sys/sdt.h>` writes them (SystemTap wiki, "UserSpaceProbeImplementation";
-//! the framing is that of gABI, "Note Section").
+//! Notes of static probes, as `<sys/sdt.h>` writes them (SystemTap wiki,
+//! "UserSpaceProbeImplementation"; the framing is that of gABI, "Note Section").
 //!
 //! | field | bytes |
 //! | --- | --- |
@@ -38,7 +38,8 @@ pub(crate) struct SdtNote<'data> {
     pub(crate) addresses: u64,
     /// The link-time address of the probe's instruction.
     pub(crate) pc: u64,
-    /// The address of `.stapsdt.base` when the note was written; 0 if the linker dropped that section.
+    /// The address of `.stapsdt.base` when the note was written; 0 if the linker dropped that
+    /// section.
     pub(crate) base: u64,
     /// The link-time address of the semaphore; 0 if there is none.
     pub(crate) semaphore: u64,

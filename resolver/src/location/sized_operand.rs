@@ -1,5 +1,5 @@
-//! Splits the arguments of a note of `<sys/sdt.h>`: operands with a size, `[-]SIZE[f]@OPERAND`. Notes of
-//! its first versions have operands alone.
+//! Splits the arguments of a note of `<sys/sdt.h>`: operands with a size, `[-]SIZE[f]@OPERAND`.
+//! Notes of its first versions have operands alone.
 
 /// An operand, and how its value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -116,8 +116,8 @@ object! { View<'_, DebugSource>, View(debug) => {
 object! { View<'_, Marker>, View(marker) => {
     "id": marker.id,
     "name": &*marker.name,
-    "file": (!marker.is_note).then_some(&*marker.file),
-    "line": (!marker.is_note).then_some(marker.line),
+    "file": known(marker).map(|marker| &*marker.file),
+    "line": known(marker).map(|marker| marker.line),
     "column": marker.column,
     "format": &*marker.format,
     "description": &*marker.description,
@@ -158,8 +158,7 @@ object! { SiteDocument<'_>, SiteDocument { marker, site } => {
     "args": views(&site.args),
     "line": match site.origin {
         Origin::Nearest { line } => Some(line),
-        Origin::Note => None,
-        _ => Some(marker.line),
+        _ => known(marker).map(|marker| marker.line),
     },
     "section": section(site.place.as_ref()),
     "scope_ended": site.scope_ended,
@@ -224,6 +223,11 @@ object! { View<'_, Diagnostic>, View(diagnostic) => {
     "offset": diagnostic.offset.map(|offset| hex(offset.0)),
     "message": diagnostics::kind(&diagnostic.kind),
 }}
+
+/// The marker, if its source is known.
+fn known(marker: &Marker) -> Option<&Marker> {
+    Some(marker).filter(|marker| !marker.file.is_empty())
+}
 
 /// The section, in a relocatable object.
 fn section(place: Option<&SitePlace>) -> Option<&str> {

@@ -172,6 +172,8 @@ impl MarkerPage<'_> {
         }
         let note = match (line.is_newer, has_marker) {
             (true, _) => "(the file was changed after the image was built, this may be another line)",
+            // Macros of programs hold most static probes.
+            (false, false) if marker.is_note => return Ok(()),
             (false, false) => "(no marker by its name here: a macro holds it, or this is another version of the file)",
             (false, true) => return Ok(()),
         };

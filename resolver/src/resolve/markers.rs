@@ -180,10 +180,13 @@ impl<'a> MarkerBuilder<'a> {
         let is_note = raw.is_note();
         let mut found = raw.found.into_iter();
         let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
-        let mut path = None;
+        let (mut path, mut lines) = (None, Vec::new());
         for (site, kept) in raw.sites.iter().zip(kept) {
             let (mut surroundings, mut probed, args) = self.without_errors(found.next(), kept);
             path = path.or_else(|| surroundings.path.take());
+            if site.pc.is_some() {
+                lines.push(surroundings.line.take());
+            }
             if let (Some(pc), Some(_), false) = (site.pc, &probed.probe, probed.places.is_empty()) {
                 self.shared_places.add(pc, index, sites.len(), std::mem::take(&mut probed.places));
             }
@@ -203,12 +206,16 @@ impl<'a> MarkerBuilder<'a> {
             shares_page |= site.switch.as_ref().is_some_and(|switch| switch.shares_page);
             sites.push(site);
         }
+        // A note has no source of its own. Copies may be in several places.
+        let common =
+            lines.first().cloned().flatten().filter(|first| lines.iter().all(|line| line.as_ref() == Some(first)));
+        let (file, line) = common.filter(|_| is_note).unwrap_or((file, raw.line));
         let name = self.texts.text(raw.name);
         for mistake in described.args.iter().filter_map(|declared| declared.mistake.clone()) {
-            let (name, file, line) = (Arc::clone(&name), Arc::clone(&file), raw.line);
+            let (name, file) = (Arc::clone(&name), Arc::clone(&file));
             self.diagnostics.note(DECLARATIONS, DiagnosticKind::Words { name, file, line, mistake });
         }
-        let at = || (Arc::clone(&name), Arc::clone(&file), raw.line);
+        let at = || (Arc::clone(&name), Arc::clone(&file), line);
         let section = if is_note { SDT_NOTES } else { SITES };
         if let Some(problem) = refused {
             let (name, file, line) = at();
@@ -222,7 +229,7 @@ impl<'a> MarkerBuilder<'a> {
             name,
             file,
             path,
-            line: raw.line,
+            line,
             column: sites.iter().find_map(|site| site.column),
             format: self.texts.text(raw.format),
             description: described.description,

@@ -1,5 +1,5 @@
-//! The arguments of a note of a static probe: each operand becomes an [`Argument`], and all of a marker
-//! its format.
+//! The arguments of a note of a static probe: each operand becomes an [`Argument`], and all of a
+//! marker its format.
 
 use simple_markers_record::operand::KeptValue;
 

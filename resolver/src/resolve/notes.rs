@@ -1,8 +1,8 @@
-//! The notes of static probes (`<sys/sdt.h>`) become markers. Notes of one provider and name with the same
-//! number of arguments are sites of one marker.
+//! The notes of static probes (`<sys/sdt.h>`) become markers. Notes of one provider and name with
+//! the same number of arguments are sites of one marker.
 //!
-//! A note has no file and no line. `smark export --to sdt` writes notes for markers that have records: a note
-//! with the name of such a marker is left out.
+//! `smark export --to sdt` writes notes for markers that have records: a note with the name of such
+//! a marker is left out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,8 +38,8 @@ struct NoteSite {
     operands: Vec<u8>,
 }
 
-/// The notes that have a name which `is_wanted`, in the order of the first ones. They are in the image, or,
-/// if a tool removed them there, in the separate debug file.
+/// The notes that have a name which `is_wanted`, in the order of the first ones. They are in the
+/// image, or, if a tool removed them there, in the separate debug file.
 pub(super) fn read(
     image: &Image<'_>,
     files: &Files<'_>,
@@ -131,7 +131,8 @@ impl NoteReader {
         marker.sites.push(site);
     }
 
-    /// Where an address of a note leads; `None` if the linker dropped what is there, or if there is nothing.
+    /// Where an address of a note leads; `None` if the linker dropped what is there, or if there is
+    /// nothing.
     fn place(&self, note: &SdtNote<'_>, address: u64, target: Option<RelocationTarget>) -> Option<Pc> {
         if self.is_relocatable {
             return match target? {
@@ -195,12 +196,13 @@ pub(super) fn join<'a>(
     }
 }
 
-/// Which functions with notes the linker may have folded. Some linkers leave a note of each at the code
-/// that they kept, others drop the notes of the other functions.
+/// Which functions with notes the linker may have folded. Some linkers leave a note of each at the
+/// code that they kept, others drop the notes of the other functions.
 struct FoldedNotes<'n> {
     /// The notes at each place, by the names of their markers.
     at: HashMap<Pc, HashSet<&'n [u8]>>,
-    /// The names of those that were dropped, by number of arguments: code that is the same has as many.
+    /// The names of those that were dropped, by number of arguments: code that is the same has as
+    /// many.
     dropped: HashMap<usize, HashSet<&'n [u8]>>,
 }
 
@@ -224,8 +226,8 @@ impl<'n> FoldedNotes<'n> {
     }
 }
 
-/// Whether the instruction at a place is a no-operation as an anchored marker has it: then it was written
-/// for the note.
+/// Whether the instruction at a place is a no-operation as an anchored marker has it: then it was
+/// written for the note.
 fn has_no_operation(code: &CodeBytes<'_>, pc: Pc) -> bool {
     let found = || {
         let set = code.image().processor().set()?;

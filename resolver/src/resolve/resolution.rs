@@ -163,7 +163,8 @@ pub struct Marker {
     pub is_probe: bool,
     /// Whether it is a ghost: a marker that is no code, and so has no site record.
     pub is_ghost: bool,
-    /// Whether it is the static probe of notes (`<sys/sdt.h>`): its file is empty and its line 0.
+    /// Whether it is the static probe of notes (`<sys/sdt.h>`). Its file and line are those of the
+    /// line table, if all sites have the same.
     pub is_note: bool,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,

@@ -23,6 +23,8 @@ pub(super) struct Surroundings {
     pub(super) instance: Option<Die>,
     /// Whether none of the functions there can have the marker.
     pub(super) is_not_there: bool,
+    /// The line of the address, of a marker whose file is not known.
+    pub(super) line: Option<(Arc<str>, u32)>,
     pub(super) inlined: Vec<InlinedFunction>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,

@@ -107,6 +107,7 @@ impl<'a> SiteDebug<'a> {
             inlined: scope.as_ref().map(inlined).unwrap_or_default(),
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
+            line: if file.is_empty() { self.debug.line_at(pc) } else { None },
             path: file.starts_with("../").then(|| self.debug.path_of(pc, file)).flatten(),
         })
     }

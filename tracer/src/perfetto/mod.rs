@@ -292,7 +292,9 @@ fn start(description: &Description, names: &Names<'_>, out: &mut Vec<u8>) {
                 let Some(marker) = markers.get(site.marker) else { continue };
                 message(interned::SOURCE_LOCATIONS, out, |out| {
                     integer(interned::IID, iid, out);
-                    text(location::FILE_NAME, &marker.file, out);
+                    if !marker.file.is_empty() {
+                        text(location::FILE_NAME, &marker.file, out);
+                    }
                     if let Some(function) = &site.function {
                         text(location::FUNCTION_NAME, function, out);
                     }
