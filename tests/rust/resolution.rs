@@ -14,6 +14,7 @@ mod kernel;
 mod list;
 mod probe;
 mod references;
+mod sdt_notes;
 mod second_opinion;
 mod thread_local_symbols;
 mod truth;

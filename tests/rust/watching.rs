@@ -29,6 +29,7 @@ cfg_if::cfg_if! {
         mod report;
         mod rest;
         mod rings;
+        mod sdt_watched;
         mod spelling;
         mod stacks;
         mod thread_locals;
