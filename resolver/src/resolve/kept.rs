@@ -59,6 +59,8 @@ pub(super) fn value(
         (Some(bits), true, 4) => format!("= {:?}", f32::from_bits(bits as u32)),
         (Some(bits), true, _) => format!("= {:?}", f64::from_bits(bits as u64)),
         (Some(_), false, _) => format!("= {}", constant(&place)),
+        // The address of a symbol.
+        (None, ..) if place.starts_with('$') => format!("= {}", constant(&place)),
         (None, ..) => shown(&place, processor),
     };
     let verdict = if is_constant { Verdict::Constant } else { Verdict::Live };
@@ -128,9 +130,10 @@ fn text_type(pointer: u8, length: u8) -> Type {
 
 /// An operand as people expect it. The assembler accepts a register with or without `%`.
 fn shown(place: &str, processor: Processor) -> String {
-    let is_att = processor.set().is_some_and(|set| set.operand_syntax() == OperandSyntax::Att);
-    let is_register = is_att && operand::immediate(place).is_none();
-    match is_register && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    let is_register = processor
+        .set()
+        .is_some_and(|set| set.operand_syntax() == OperandSyntax::Att && set.named_register(place).is_some());
+    match is_register {
         true => format!("%{place}"),
         false => constant(place).to_owned(),
     }
