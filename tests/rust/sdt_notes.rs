@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_resolver::resolve::{
-    Argument, Detail, Encoding, Marker, Reason, ResolvedImage, Site, SitePlace, resolve_with,
+    Argument, Detail, Encoding, Exactness, Marker, Reason, ResolvedImage, Site, SitePlace, resolve_with,
 };
-use simple_markers_tests::tools::{find, run, skipped, tries_everything};
+use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{find, output, run, skipped, tries_everything};
 
 /// A note: name, address, semaphore, and the operands of its arguments. A place that the linker
 /// dropped has no address.
@@ -57,7 +58,7 @@ fn theirs(path: &Path) -> BTreeSet<Note> {
             addresses = (at(place), number("Semaphore:").and_then(at));
         } else if let Some(operands) = line.strip_prefix("Arguments:") {
             // Only brackets have a space inside.
-            let joined = operands.replace(", ", ",");
+            let joined = operands.replace(", ", ",").replace("@$", "@");
             let operands = joined.split_whitespace().map(str::to_owned).collect();
             found.insert((name.clone(), addresses.0, addresses.1, operands));
         }
@@ -69,7 +70,7 @@ fn theirs(path: &Path) -> BTreeSet<Note> {
 fn operand(argument: &Argument) -> String {
     let place = match &argument.reason {
         Some(Reason::Operand { operand, .. }) => operand.to_string(),
-        _ => argument.location_text.as_deref().unwrap_or_default().replace("= ", "$"),
+        _ => argument.location_text.as_deref().unwrap_or_default().replace("= ", ""),
     };
     let sign = if argument.encoding == Some(Encoding::Signed) { "-" } else { "" };
     let float = if argument.encoding == Some(Encoding::Float) { "f" } else { "" };
@@ -90,6 +91,12 @@ fn ours(image: &ResolvedImage) -> BTreeSet<Note> {
     notes.flat_map(|marker| marker.sites.iter().map(|site| note(marker, site))).collect()
 }
 
+fn resolved(path: &Path, detail: Detail) -> ResolvedImage {
+    let bytes = fs::read(path).expect("the file");
+    let mut resolution = resolve_with(&path.display().to_string(), &bytes, detail);
+    resolution.images.pop().unwrap_or_else(|| panic!("{}: {:?}", path.display(), resolution.failures))
+}
+
 #[test]
 fn notes_are_those_that_readelf_prints() {
     if ["readelf", "grep"].iter().any(|tool| find(tool).is_none()) {
@@ -101,10 +108,7 @@ fn notes_are_those_that_readelf_prints() {
         return skipped("no file below /usr has notes of static probes");
     }
     let compare = |path: &PathBuf| {
-        let bytes = fs::read(path).expect("the file");
-        let resolution = resolve_with(&path.display().to_string(), &bytes, Detail::Names);
-        let [image] = &*resolution.images else { panic!("{}: {:?}", path.display(), resolution.failures) };
-        let (theirs, ours) = (theirs(path), ours(image));
+        let (theirs, ours) = (theirs(path), ours(&resolved(path, Detail::Names)));
         let only = |one: &BTreeSet<Note>, other| one.difference(other).take(3).cloned().collect::<Vec<_>>();
         let (missing, more) = (only(&theirs, &ours), only(&ours, &theirs));
         assert!(
@@ -117,4 +121,91 @@ fn notes_are_those_that_readelf_prints() {
     let notes: usize = files.iter().map(compare).sum();
     note!("{notes} notes of {} files", files.len());
     assert!(notes > 0);
+}
+
+/// The path of `sys/sdt.h`, copied to a folder without other headers of this machine; `None` if there is
+/// none.
+fn headers(folder: &Path) -> Option<PathBuf> {
+    let mut preprocessor = Command::new("gcc");
+    preprocessor.args(["-M", "-include", "sys/sdt.h", "-x", "c", "/dev/null"]);
+    let needed = output(&mut preprocessor);
+    if !needed.status.success() {
+        skipped("there is no sys/sdt.h");
+        return None;
+    }
+    let copies = folder.join("sys");
+    fs::create_dir_all(&copies).expect("a folder");
+    let needed = String::from_utf8(needed.stdout).expect("UTF-8");
+    for header in needed.split_whitespace().map(Path::new).filter(|it| it.is_file()) {
+        if header.parent().is_some_and(|parent| parent.ends_with("sys")) {
+            fs::copy(header, copies.join(header.file_name().expect("a name"))).expect("a copy");
+        }
+    }
+    Some(folder.to_owned())
+}
+
+#[test]
+fn each_processor_has_its_operands() {
+    if ["gcc", "readelf"].iter().any(|tool| find(tool).is_none()) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(headers) = headers(folder.path()) else { return };
+    let source = fixture::workspace().join("tests/notes/values.c");
+    let mut unread = BTreeSet::new();
+    for (compiler, of) in [
+        ("gcc", &[][..]),
+        ("clang", &[]),
+        ("gcc", &["-m32"]),
+        ("gcc", &["-m32", "-fno-pie", "-no-pie"]),
+        ("aarch64-linux-gnu-gcc", &[]),
+        ("riscv64-linux-gnu-gcc", &[]),
+    ] {
+        if find(compiler).is_none() {
+            continue;
+        }
+        for level in ["-O0", "-O1", "-O2", "-O3"] {
+            let program = folder.path().join("program");
+            let mut build = Command::new(compiler);
+            build.args(["-g", level, "-I"]).arg(&headers).args(of).arg(&source).arg("-o").arg(&program);
+            run(&mut build);
+            let image = resolved(&program, Detail::Places);
+            let what = format!("{compiler} {of:?} {level}");
+            assert_eq!(ours(&image), theirs(&program), "{what}");
+            let sites = || image.markers.iter().flat_map(|marker| &marker.sites);
+            assert!(sites().all(|site| site.anchored && site.exactness == Some(Exactness::Exact)), "{what}");
+            assert!(sites().all(|site| site.switch.as_ref().is_some_and(|switch| switch.problem.is_none())), "{what}");
+            unread.extend(sites().flat_map(|site| &site.args).filter_map(|argument| match &argument.reason {
+                Some(Reason::Operand { problem, .. }) => Some(<&str>::from(problem)),
+                _ => None,
+            }));
+        }
+    }
+    // The image has its symbols, so an operand is refused only if the linker changed its meaning.
+    assert!(unread.is_subset(&BTreeSet::from(["relocation", "small_register", "no_symbol"])), "{unread:?}");
+}
+
+#[test]
+fn notes_may_be_in_the_separate_debug_file_alone() {
+    if ["gcc", "objcopy", "strip"].iter().any(|tool| find(tool).is_none()) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    if headers(folder.path()).is_none() {
+        return;
+    }
+    let source = fixture::workspace().join("tests/notes/values.c");
+    let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
+    [&whole, &parts].into_iter().for_each(|folder| fs::create_dir(folder).expect("a folder"));
+    run(Command::new("gcc").args(["-g", "-O2"]).arg(source).arg("-o").arg(whole.join("values")));
+    fs::copy(whole.join("values"), parts.join("values")).expect("a copy");
+    let tool = |name: &str, arguments: &[&str]| {
+        run(Command::new(name).args(arguments).current_dir(&parts));
+    };
+    tool("objcopy", &["--only-keep-debug", "values", "values.debug"]);
+    tool("strip", &["--remove-section=.note.stapsdt", "values"]);
+    tool("objcopy", &["--add-gnu-debuglink=values.debug", "values"]);
+    let listed = |folder: &Path| run(Command::new(fixture::smark()).args(["list", "-vv"]).arg(folder.join("values")));
+    let whole = listed(&whole);
+    assert!(whole.contains("values:numbers") && whole == listed(&parts), "{whole}{}", listed(&parts));
 }
