@@ -18,11 +18,31 @@
 //! Counting a dropped hit is a sequence of its own, because the counter is in memory that the slow
 //! path may unmap.
 
-/// The lists of what the program calls at its start and its end. They are in the file that has
-/// `simple_marker_record`, because a linker takes an object from an archive only for its symbols,
-/// and every probe has that one.
-macro_rules! start_and_finish {
-    () => {
+/// The assembly of `simple_marker_record` with the offsets that it needs, and the lists of what the
+/// program calls at its start and its end. These are in one file, because a linker takes an object
+/// from an archive only for its symbols, and every probe has `simple_marker_record`.
+macro_rules! entry {
+    ($($line:literal,)*) => {
+        core::arch::global_asm!(
+            $($line,)*
+            generation = const simple_markers_record::buffer::control::GENERATION,
+            writer = const core::mem::offset_of!(crate::thread::Local, slot),
+            packet = const core::mem::offset_of!(crate::file::Writer, fast_packet),
+            limit = const core::mem::offset_of!(crate::file::Writer, limit),
+            rseq = const core::mem::offset_of!(crate::file::Writer, rseq),
+            writer_generation = const core::mem::offset_of!(crate::file::Writer, generation),
+            watched = const core::mem::offset_of!(crate::file::Writer, watched),
+            needed = const core::mem::offset_of!(crate::file::Writer, needed),
+            lost = const core::mem::offset_of!(crate::file::Writer, lost),
+            rseq_cs = const crate::rseq::RSEQ_CS,
+            rseq_cpu = const crate::rseq::RSEQ_CPU,
+            signature = const crate::arch::RSEQ_SIGNATURE,
+            content_size = const simple_markers_record::buffer::packet::CONTENT_SIZE,
+            time = const simple_markers_record::buffer::event::TIME,
+            id = const simple_markers_record::buffer::event::ID,
+            event_header = const simple_markers_record::buffer::event::HEADER,
+            max_text = const simple_markers_record::buffer::event::MAX_TEXT,
+        );
         core::arch::global_asm!(
             ".pushsection .init_array,\"aw\",@init_array",
             ".balign 8",

@@ -5,17 +5,7 @@
 //! hit with a handler goes to `simple_marker_handled` first (`saved/`), which changes `[rsp+8]`
 //! and comes back.
 
-use core::arch::global_asm;
-use core::mem::offset_of;
-
-use simple_markers_record::buffer::{control, event, packet};
-
-use crate::arch::RSEQ_SIGNATURE;
-use crate::file::Writer;
-use crate::rseq::{RSEQ_CPU, RSEQ_CS};
-use crate::thread::Local;
-
-global_asm!(
+entry!(
     // Sequences: version, flags, start, length, where they start again.
     ".macro simple_marker_sequence name",
     ".pushsection __rseq_cs,\"aw\",@progbits",
@@ -367,23 +357,4 @@ global_asm!(
     ".purgem simple_marker_restore",
     ".purgem simple_marker_restore_texts",
     ".purgem simple_marker_reserve",
-    generation = const control::GENERATION,
-    writer = const offset_of!(Local, slot),
-    packet = const offset_of!(Writer, fast_packet),
-    limit = const offset_of!(Writer, limit),
-    rseq = const offset_of!(Writer, rseq),
-    writer_generation = const offset_of!(Writer, generation),
-    watched = const offset_of!(Writer, watched),
-    needed = const offset_of!(Writer, needed),
-    lost = const offset_of!(Writer, lost),
-    rseq_cs = const RSEQ_CS,
-    rseq_cpu = const RSEQ_CPU,
-    signature = const RSEQ_SIGNATURE,
-    content_size = const packet::CONTENT_SIZE,
-    time = const event::TIME,
-    id = const event::ID,
-    event_header = const event::HEADER,
-    max_text = const event::MAX_TEXT,
 );
-
-start_and_finish!();
