@@ -68,7 +68,11 @@ impl<'data> Sections<'data> {
     /// A section cannot be read or decompressed.
     pub(crate) fn load(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
         let names = IDS.into_iter().map(SectionId::name).chain(FRAMES);
-        Self::load_as(image, names.map(|name| (name, name)), error)
+        let mut sections = Self::load_as(image, names.map(|name| (name, name)), error)?;
+        if image.processor().set().is_some_and(|set| !set.describes_thread_locals()) {
+            sections.thread_locals = image.thread_locals();
+        }
+        Ok(sections)
     }
 
     /// Loads the sections of a file of split units (`.dwo`, `.dwp`), under the names that they have
@@ -151,10 +155,7 @@ impl<'data> Sections<'data> {
             },
             processor: image.processor(),
             address_size: image.address_size(),
-            thread_locals: match image.processor().set() {
-                Some(set) if !set.describes_thread_locals() => image.thread_locals(),
-                _ => ThreadLocalSymbols::new(),
-            },
+            thread_locals: ThreadLocalSymbols::new(),
         })
     }
 

@@ -7,14 +7,15 @@ use super::locations::Locations;
 use super::unit::Die;
 use crate::error::Error;
 use crate::image::ThreadLocalSymbol;
+use crate::location::{Expr, Location, Node, Source};
 
 impl Locations<'_> {
-    /// The offset of a variable without a location in the image's block of a thread; `None` if it is not
-    /// certain that a symbol is that of the variable.
+    /// The location of a variable for which the debug information has none; `None` if it is not certain
+    /// that a symbol is that of the variable.
     ///
     /// A variable has no location either if it was removed. So the name alone is not enough: a symbol
     /// that is local must be of the unit's file.
-    pub(super) fn thread_local_by_symbol(&self, variable: Die) -> Result<Option<u64>, Error> {
+    pub(super) fn thread_local_by_symbol(&self, variable: Die) -> Result<Option<Location>, Error> {
         let symbols = self.units.sections.thread_locals();
         if symbols.is_empty() || self.units.tag(variable)? != dw::DW_TAG_variable {
             return Ok(None);
@@ -23,9 +24,12 @@ impl Locations<'_> {
             Some([one]) => Some(one),
             _ => None,
         };
-        let offset = |symbol: &ThreadLocalSymbol| symbol.offset;
+        let location = |symbol: &ThreadLocalSymbol| {
+            let address = Expr::new(Node::ThreadLocal(Expr::constant(symbol.offset)))?;
+            Some(Location::whole(Source::Memory(address)))
+        };
         if let Some(name) = self.units.string(variable, dw::DW_AT_linkage_name)? {
-            return Ok(named(&name).map(offset));
+            return Ok(named(&name).and_then(location));
         }
         let Some(symbol) = self.units.name(variable)?.and_then(|name| named(&name)) else { return Ok(None) };
         let is_external = self.units.flag(variable, dw::DW_AT_external)?;
@@ -33,7 +37,7 @@ impl Locations<'_> {
             None => is_external,
             Some(file) => !is_external && self.is_of_unit(variable)? && self.is_only_unit_of(variable.unit, file)?,
         };
-        Ok(is_it.then_some(symbol.offset))
+        Ok(location(symbol).filter(|_| is_it))
     }
 
     /// Whether a variable is directly in its unit, and so neither in a function nor in a namespace.

@@ -23,6 +23,8 @@ const LINKS: usize = 32;
 enum LocationOrValue<'s> {
     Location(Die, UnitValue<'s>),
     Constant(Die, UnitValue<'s>),
+    /// The symbol table alone says where the thread-local variable is.
+    BySymbol(Location),
     Nothing,
 }
 
@@ -37,13 +39,8 @@ impl<'s> Locations<'s> {
         let described = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute(from, &value),
             LocationOrValue::Constant(from, value) => self.constant(variable, from, &value),
-            LocationOrValue::Nothing => {
-                let offset = self.thread_local_by_symbol(variable)?;
-                let place = offset.and_then(|offset| Expr::new(Node::ThreadLocal(Expr::constant(offset))));
-                let Some(place) = place else { return Ok(VariableLocation::Never) };
-                let location = Location::whole(Source::Memory(place));
-                return Ok(VariableLocation::At { location, range: None, change: None });
-            }
+            LocationOrValue::BySymbol(location) => Ok(VariableLocation::At { location, range: None, change: None }),
+            LocationOrValue::Nothing => return Ok(VariableLocation::Never),
         };
         match described {
             Ok(VariableLocation::Lost { .. }) => Ok(VariableLocation::Lost { ranges: self.variable_ranges(variable)? }),
@@ -63,15 +60,12 @@ impl<'s> Locations<'s> {
     /// The debug information cannot be read there.
     pub(super) fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
         let evaluator = Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0 };
+        let everywhere = || vec![Vaddr(0)..Vaddr(u64::MAX)];
         let ranges = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute_ranges(from, &value),
-            LocationOrValue::Constant(from, value) => {
-                self.constant(variable, from, &value).map(|_| vec![Vaddr(0)..Vaddr(u64::MAX)])
-            }
-            LocationOrValue::Nothing => match self.thread_local_by_symbol(variable)? {
-                Some(_) => Ok(vec![Vaddr(0)..Vaddr(u64::MAX)]),
-                None => Ok(Vec::new()),
-            },
+            LocationOrValue::Constant(from, value) => self.constant(variable, from, &value).map(|_| everywhere()),
+            LocationOrValue::BySymbol(_) => Ok(everywhere()),
+            LocationOrValue::Nothing => Ok(Vec::new()),
         };
         match ranges {
             Ok(ranges) => Ok(ranges),
@@ -105,7 +99,10 @@ impl<'s> Locations<'s> {
             }
             match self.units.origin(die)? {
                 Some(origin) => die = origin,
-                None => return Ok(LocationOrValue::Nothing),
+                None => {
+                    let location = self.thread_local_by_symbol(variable)?;
+                    return Ok(location.map_or(LocationOrValue::Nothing, LocationOrValue::BySymbol));
+                }
             }
         }
         Err(self.units.error(variable, DwarfProblem::EndlessOrigins))
