@@ -20,6 +20,7 @@ use simple_markers_resolver::debug_files::NoDebugFiles;
 use simple_markers_resolver::resolve::{
     BreaksReason, Detail, ProbeCost, ProbeReason, ProbeVerdict, Resolution, SitePlace, resolve_with_debug_files,
 };
+use simple_markers_resolver::uprobe_rules::LinuxVersion;
 use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 use simple_markers_tracer::sys::RunningKernel;
@@ -50,8 +51,7 @@ enum Outcome {
 
 fn is_recent() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0u32));
-    (numbers.next(), numbers.next()) >= (Some(6), Some(18))
+    release.parse().is_ok_and(|version: LinuxVersion| version >= LinuxVersion::new(6, 18))
 }
 
 fn tests(program: &Path) -> Vec<Test> {

@@ -1,9 +1,9 @@
 //! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the
 //! probe fires, what a hit costs, and what it breaks.
 //!
-//! Measured on Linux 6.18; [`crate::uprobe_rules::UprobeRules`] has what differs on other kernels. `tests/rust/probe.rs` counts
-//! the hits, and compares what the program computes with and without the probe. The folder of an
-//! architecture names the kernel's code.
+//! Measured on Linux 6.18; [`crate::uprobe_rules`] has what differs on other kernels.
+//! `tests/rust/probe.rs` counts the hits, and compares what the program computes with and without
+//! the probe. The folder of an architecture names the kernel's code.
 
 use strum::IntoStaticStr;
 

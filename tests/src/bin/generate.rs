@@ -1,5 +1,5 @@
-//! Prints a generated program with markers: `generate SEED FUNCTIONS keep|place c|rust`. `.ci/kernels` compares
-//! what is traced of it on several processors.
+//! Prints a generated program with markers: `generate SEED FUNCTIONS keep|place c|rust`.
+//! `.ci/kernels` compares what is traced of it on several processors.
 
 use simple_markers_tests::generator::{Form, Program, Variant};
 

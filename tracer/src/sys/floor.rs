@@ -38,21 +38,20 @@ impl Floor {
         let [(emulated, size), (stepped, other_size)] = probed()?;
         let places = [(emulated as usize as u64, size), (stepped as usize as u64, other_size)];
         let process = std::process::id();
-        let regions = mapped::regions(process)?;
-        let region =
-            regions.into_iter().filter(mapped::Region::is_file).find(|it| it.addresses.contains(&places[0].0))?;
-        let offset = |address: u64| Some(address.checked_sub(region.addresses.start)?.wrapping_add(region.offset));
+        let region = mapped::own_region(places[0].0)?;
         let mut plan = plan(region.name.to_str()?);
         for (address, size) in places {
-            plan.sites.push(site(0, offset(address)?, Aggregate::Start(Interval::default())));
-            plan.sites.push(site(1, offset(address)?.wrapping_add(size), Aggregate::End(Interval::default())));
+            let offset = region.offset_of(address)?;
+            plan.sites.push(site(0, offset, Aggregate::Start(Interval::default())));
+            plan.sites.push(site(1, offset.wrapping_add(size), Aggregate::End(Interval::default())));
         }
         let scope = Scope::Processes { pids: vec![process], with_children: false };
         let mode = Mode::Count { most_values: 64, ring: 1 << 16 };
         let session = Session::start_with(engine, &plan, &scope, mode, kernel).ok()?;
         let run = |what: unsafe extern "C" fn()| {
             for _ in 0..ROUNDS {
-                // SAFETY: the function has two instructions, which change no register that must be kept, and returns.
+                // SAFETY: the function has two instructions, which change no register that a callee
+                // must keep, and returns.
                 unsafe { what() };
             }
             session.counted().ok().map(|counted| counted.durations)

@@ -197,6 +197,11 @@ impl Region {
         self.addresses.contains(&address).then_some(address)
     }
 
+    /// The offset of an address in its file; `None` if it is not in the region.
+    pub(super) fn offset_of(&self, address: u64) -> Option<u64> {
+        self.addresses.contains(&address).then(|| address.wrapping_sub(self.addresses.start).wrapping_add(self.offset))
+    }
+
     /// Whether its name is the path of a file that exists.
     #[must_use]
     pub fn is_file(&self) -> bool {
@@ -291,6 +296,11 @@ pub fn regions_here(pid: u32) -> Option<Vec<Region>> {
         }
     }
     Some(regions)
+}
+
+/// The region of this process that holds the code at an address, if it is of a file.
+pub(super) fn own_region(address: u64) -> Option<Region> {
+    regions(std::process::id())?.into_iter().find(|it| it.is_file() && it.addresses.contains(&address))
 }
 
 /// The memory of a process that it may write to, in the order of the addresses. `None` if there is no

@@ -67,8 +67,8 @@ pub(super) struct KernelAddresses {
     pub(super) pages: [u64; 2],
 }
 
-/// Two functions of two instructions, which change no register but one that a callee may change, and the
-/// size of the first instruction in bytes. The kernel emulates this instruction of the one function, and
+/// Two functions of two instructions, which change no register that a callee must keep, and the size
+/// of the first instruction in bytes. The kernel emulates this instruction of the one function, and
 /// steps that of the other. `None` if there are none.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
@@ -81,8 +81,8 @@ pub(super) fn probed() -> Option<[(unsafe extern "C" fn(), u64); 2]> {
     None
 }
 
-/// Two functions of a no-operation, of five bytes and of ten, and a return. 10 bytes of each can be read. `None`
-/// where no kernel rewrites one.
+/// Two functions of a no-operation, of five bytes and of ten, and a return. Ten bytes of each can be
+/// read. `None` where no kernel rewrites one.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn no_operations() -> Option<[unsafe extern "C" fn(); 2]> {
     Some([simple_markers_five_byte_nop, simple_markers_ten_byte_nop])

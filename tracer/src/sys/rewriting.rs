@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use simple_markers_resolver::uprobe_rules::{LinuxVersion, UprobeRules};
 
 use super::events::{self, Attributes};
-use super::mapped::{self, Region};
+use super::mapped;
 use super::processor::no_operations;
 use super::uprobes;
 
@@ -19,8 +19,8 @@ const TIMES: u64 = 3;
 /// The most bytes that a rewritten instruction changes.
 const CODE: usize = 10;
 
-/// The kernel that runs: by its version, and by what it does with two no-operations. These are tried when they
-/// are first asked for, which takes some 30 ms.
+/// The kernel that runs: by its version, and by what it does with two no-operations. These are tried
+/// when they are first asked for, which takes some 30 ms (`examples/rules.rs`).
 #[derive(Debug)]
 pub struct RunningKernel {
     version: LinuxVersion,
@@ -64,9 +64,8 @@ impl UprobeRules for RunningKernel {
 fn is_rewritten(function: unsafe extern "C" fn()) -> Option<bool> {
     let of = uprobes::event_type()?;
     let address = function as usize as u64;
-    let region = mapped::regions(std::process::id())?.into_iter().filter(Region::is_file);
-    let region = region.into_iter().find(|it| it.addresses.contains(&address))?;
-    let offset = address.checked_sub(region.addresses.start)?.checked_add(region.offset)?;
+    let region = mapped::own_region(address)?;
+    let offset = region.offset_of(address)?;
     let path = CString::new(region.name.as_os_str().as_bytes()).ok()?;
     // SAFETY: each function is at least so long.
     let code = || unsafe { (function as *const [u8; CODE]).read_volatile() };
