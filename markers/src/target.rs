@@ -42,9 +42,8 @@ macro_rules! define {
         ///   the site record names the register.
         /// - **`options(anchor)`**: one `nop` of the marker's own, so that its address is passed
         ///   when, and only when, the marker is.
-        /// - **`options(anchor = fast)`**: on x86-64 ten bytes more, a no-operation that Linux 7.2
-        ///   turns into a call while it is watched, so that a hit costs less. On other targets the
-        ///   same as `anchor`.
+        /// - **`options(anchor = fast)`**: the same, and on x86-64 ten bytes more, which Linux 7.2
+        ///   turns into a call while the marker is watched, so that a hit costs less.
         /// - **`options(keep)`**: every argument is kept, as if `keep` stood before each place. An
         ///   argument that says `keep` itself keeps its name and width. `options(keep, anchor)`
         ///   does both.
