@@ -2,13 +2,12 @@
 
 use images::{ALLOC_WRITE, Linked, Section, Strings, linked_by_gnu_ld};
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
-use simple_markers_resolver::debug_files::NoDebugFiles;
 use simple_markers_resolver::english;
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::report::{TextLayout, Verbosity, json, list, show};
 use simple_markers_resolver::resolve::{
-    Detail, Exactness, Origin, ResolvedImage, SitePlace, Survival, SwitchProblem, Verdict, resolve,
-    resolve_with_debug_files,
+    Detail, Exactness, Origin, Request, ResolvedImage, SitePlace, Survival, SwitchProblem, Verdict, resolve,
+    resolve_request,
 };
 
 fn note(order: ByteOrder, addresses: [u64; 3], texts: [&str; 3]) -> Vec<u8> {
@@ -147,7 +146,7 @@ fn a_note_of_a_recorded_marker_is_left_out() {
 fn only_the_notes_that_are_wanted_are_read() {
     let bytes = notes(ByteOrder::Little, 0x2000).build();
     let wants = |name: &str| name.ends_with("dead");
-    let found = resolve_with_debug_files("/x/prog", &bytes, Detail::Places, &NoDebugFiles, &[], &wants);
+    let found = resolve_request("/x/prog", &bytes, Request::new(Detail::Places).rules(&[]).notes(&wants));
     assert_eq!(places(&found.images[0]), [("queue:dead".to_owned(), vec![None])]);
 }
 

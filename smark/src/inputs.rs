@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{
-    self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Resolution, ResolvedImage, Row,
+    self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Request, Resolution, ResolvedImage, Row,
 };
 use simple_markers_resolver::select::{Field, Selection, UnmatchedPattern};
 use simple_markers_resolver::uprobe_rules::UprobeRules;
@@ -313,7 +313,8 @@ fn look(
         NoteChoice::ByName => !selection.is_empty() && selection.may_match_name(name),
         NoteChoice::None => false,
     };
-    let mut resolution = resolve::resolve_with_debug_files(&path, &bytes, detail, &beside, rules, &wants_note);
+    let request = Request::new(detail).debug_files(&beside).rules(rules).notes(&wants_note);
+    let mut resolution = resolve::resolve_request(&path, &bytes, request);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }

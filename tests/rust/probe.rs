@@ -16,9 +16,8 @@ use std::{fs, thread};
 use simple_markers_record::site::Site;
 use simple_markers_record::{ByteOrder, SITES, STRINGS};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::debug_files::NoDebugFiles;
 use simple_markers_resolver::resolve::{
-    BreaksReason, Detail, ProbeCost, ProbeReason, ProbeVerdict, Resolution, SitePlace, resolve_with_debug_files,
+    BreaksReason, Detail, ProbeCost, ProbeReason, ProbeVerdict, Request, Resolution, SitePlace, resolve_request,
 };
 use simple_markers_resolver::uprobe_rules::LinuxVersion;
 use simple_markers_tests::tools::{self, find, run, skipped};
@@ -109,7 +108,7 @@ fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
     run(objcopy.arg(program).arg(&marked));
     let bytes = fs::read(&marked).expect("the marked program");
     let Resolution { images, failures } =
-        resolve_with_debug_files("marked", &bytes, Detail::Places, &NoDebugFiles, &[&RunningKernel::find()], &|_| true);
+        resolve_request("marked", &bytes, Request::new(Detail::Places).rules(&[&RunningKernel::find()]));
     assert_eq!(failures, []);
     let sites = images.into_iter().flat_map(|image| image.markers).flat_map(|marker| marker.sites);
     let said = |site: simple_markers_resolver::resolve::Site| {

@@ -62,7 +62,6 @@ use std::sync::Arc;
 
 use crate::Error;
 pub use crate::debug_files::DebugSourceKind;
-use crate::debug_files::{DebugFiles, NoDebugFiles};
 pub use crate::dwarf::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
     NoSuchPart, Operation, PlaceProblem, Unsupported,
@@ -70,7 +69,6 @@ pub use crate::dwarf::{
 pub use crate::image::{Architecture, ImageKind};
 use crate::image::{Image, archive};
 use crate::text;
-use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
 pub use description::{FormatDescription, describe};
 pub use diagnostics::{
@@ -86,8 +84,7 @@ use part::Part;
 pub use place::{PlaceError, root_of};
 pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReason};
 pub use reason::{Nearest, Reason};
-pub use request::Detail;
-use request::Request;
+pub use request::{Detail, Request};
 pub use resolution::{
     Absence, Argument, DebugSource, DeclaredArgument, DeclaredWords, Encoding, Failure, GhostProblem, InlinedFunction,
     LocationEnd, Marker, Origin, Resolution, ResolvedImage, Site, Survival, Verdict,
@@ -114,29 +111,18 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
 /// cannot be read is among the failures. Rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
-    resolve_with_debug_files(path, data, detail, &NoDebugFiles, ALL_KERNELS, &|_| true)
+    resolve_request(path, data, Request::new(detail))
 }
 
-/// [`resolve_with`], with separate debug files for an image that has no debug information itself.
+/// [`resolve_with`], with all that can be asked for.
 ///
-/// The build id or checksum of each file is checked. A file that does not match is in the
-/// diagnostics; the files that were read are in [`ResolvedImage::debug`]. `strip` removes site
+/// The build id or checksum of each separate debug file is checked. A file that does not match is in
+/// the diagnostics; the files that were read are in [`ResolvedImage::debug`]. `strip` removes site
 /// records with the debug information, so these are read from the separate debug file too.
-///
-/// What a uprobe does is judged by the worst of `rules`; it is unknown if there are none. Of the notes of
-/// static probes, those are read whose name `wants_note` accepts.
 #[must_use]
-pub fn resolve_with_debug_files(
-    path: &str,
-    data: &[u8],
-    detail: Detail,
-    debug_files: &dyn DebugFiles,
-    rules: &[&dyn UprobeRules],
-    wants_note: &dyn Fn(&str) -> bool,
-) -> Resolution {
+pub fn resolve_request(path: &str, data: &[u8], request: Request<'_>) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
-    let request = Request { detail, debug_files, rules, wants_note };
     if archive::is_archive(data) {
         resolve_archive(path, &module, data, request, &mut resolution);
     } else {

@@ -1,7 +1,7 @@
 //! What a resolution is asked for.
 
-use crate::debug_files::DebugFiles;
-use crate::uprobe_rules::UprobeRules;
+use crate::debug_files::{DebugFiles, NoDebugFiles};
+use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
 
 /// How much a resolution finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,13 +16,43 @@ pub enum Detail {
     Everything,
 }
 
-/// How much is to be found out, and what opens files.
+/// What a resolution is asked for, and what it may ask itself.
 #[derive(Clone, Copy)]
-pub(super) struct Request<'c> {
-    pub(super) detail: Detail,
-    pub(super) debug_files: &'c dyn DebugFiles,
-    /// Those of the kernels for which uprobes are judged.
-    pub(super) rules: &'c [&'c dyn UprobeRules],
+#[non_exhaustive]
+pub struct Request<'c> {
+    /// How much is found out.
+    pub detail: Detail,
+    /// Opens separate debug files.
+    pub debug_files: &'c dyn DebugFiles,
+    /// Those of the kernels for which uprobes are judged: by the worst of them. What a uprobe does is
+    /// unknown if there are none.
+    pub rules: &'c [&'c dyn UprobeRules],
     /// Whether a note of a static probe is read, by its name.
-    pub(super) wants_note: &'c dyn Fn(&str) -> bool,
+    pub wants_note: &'c dyn Fn(&str) -> bool,
+}
+
+impl<'c> Request<'c> {
+    /// All markers and notes, judged for all kernels, without separate debug files.
+    #[must_use]
+    pub fn new(detail: Detail) -> Self {
+        Self { detail, debug_files: &NoDebugFiles, rules: ALL_KERNELS, wants_note: &|_| true }
+    }
+
+    /// The same with separate debug files.
+    #[must_use]
+    pub fn debug_files(self, debug_files: &'c dyn DebugFiles) -> Self {
+        Self { debug_files, ..self }
+    }
+
+    /// The same, judged for these kernels.
+    #[must_use]
+    pub fn rules(self, rules: &'c [&'c dyn UprobeRules]) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The same with the notes whose name is accepted.
+    #[must_use]
+    pub fn notes(self, wants_note: &'c dyn Fn(&str) -> bool) -> Self {
+        Self { wants_note, ..self }
+    }
 }
