@@ -66,6 +66,7 @@ pub mod export;
 mod image;
 pub mod json;
 pub mod location;
+pub mod marks;
 mod ranges;
 pub mod rates;
 pub mod report;

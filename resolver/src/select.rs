@@ -73,6 +73,8 @@ impl<'a> From<&Row<'a>> for Fields<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     globs: Vec<(Field, GlobMatcher)>,
+    /// Whether the places that the user named are selected, and without globs nothing else.
+    has_marks: bool,
 }
 
 /// A pattern that no row matches.
@@ -129,7 +131,8 @@ impl Selection {
     #[must_use]
     pub fn may_match_name(&self, name: &str) -> bool {
         let mut of_names = self.globs.iter().filter(|(field, _)| *field == Field::Name).peekable();
-        of_names.peek().is_none() || of_names.any(|(_, glob)| glob.is_match(name))
+        let is_any = of_names.peek().is_none() && !(self.has_marks && self.globs.is_empty());
+        is_any || of_names.any(|(_, glob)| glob.is_match(name))
     }
 
     /// Adds a shell glob that must match the whole field. `*` and `?` match any character, also `:` and
@@ -147,16 +150,25 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether there is no pattern.
+    /// Selects the places that the user named. Other markers are only selected by patterns then.
+    pub fn add_marks(&mut self) {
+        self.has_marks = true;
+    }
+
+    /// Whether everything is selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.globs.is_empty()
+        self.globs.is_empty() && !self.has_marks
     }
 
     /// Whether a row matches.
     #[must_use]
     pub fn matches(&self, row: &Row<'_>) -> bool {
-        self.all(|field, glob| field.in_row(row).any(|value| glob.is_match(&*value)))
+        let matches = || self.all(|field, glob| field.in_row(row).any(|value| glob.is_match(&*value)));
+        match self.has_marks {
+            true => row.marker.is_mark || (!self.globs.is_empty() && matches()),
+            false => matches(),
+        }
     }
 
     /// Whether the fields of a row match.

@@ -104,7 +104,7 @@ fn json_has_all_fields() {
             {
                 "id": 4, "name": "scsi:gone", "file": "scsi.c", "line": 30, "column": null, "format": "100%% of %d",
                 "description": "100% of $n", "args": ["n"], "declared": true, "survival": "eliminated", "sites": [],
-                "absence": null, "is_probe": false, "is_ghost": false, "is_note": false,
+                "absence": null, "is_probe": false, "is_ghost": false, "is_note": false, "is_mark": false,
             },
             {
                 "id": 5, "name": "scsi:alone", "file": "scsi.c", "line": 40, "column": 5, "format": "alone",
@@ -119,7 +119,7 @@ fn json_has_all_fields() {
                     "exactness_why": "the instruction before it goes on there, and nothing else leads there",
                     "exactness_reason": "fall_through", "switch": null,
                 }],
-                "absence": null, "is_probe": false, "is_ghost": false, "is_note": false,
+                "absence": null, "is_probe": false, "is_ghost": false, "is_note": false, "is_mark": false,
             },
         ])
     );

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
+use simple_markers_resolver::marks::Mark;
 use simple_markers_resolver::resolve::{
     self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Request, Resolution, ResolvedImage, Row,
 };
@@ -17,6 +18,7 @@ use simple_markers_resolver::uprobe_rules::UprobeRules;
 use crate::console::{Console, Status};
 use crate::debug_files::DebugFolders;
 use crate::files::{self, Input, NoteChoice, Unreadable};
+use crate::marks::{MarkOptions, UnplacedMarks};
 use crate::progress::Progress;
 use crate::project::DEBUG_DIR;
 
@@ -35,6 +37,8 @@ pub(crate) struct Filters {
     /// Search this folder for separate debug files; may be given several times [default: /usr/lib/debug]
     #[arg(long, value_name = "DIR")]
     debug_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    marks: MarkOptions,
 }
 
 /// The options and operands that select files and markers.
@@ -63,6 +67,9 @@ pub(crate) struct MarkerSelection {
     selection: Selection,
     /// The operands that were taken as patterns.
     patterns: Vec<String>,
+    /// The places that the user named, and those that no file has.
+    marks: Vec<Mark>,
+    pub(crate) unplaced: UnplacedMarks,
 }
 
 /// The result of one file.
@@ -143,31 +150,44 @@ impl Filters {
         inputs: &[Result<Input, Unreadable>],
     ) -> anyhow::Result<MarkerSelection> {
         let selection = self.selection(&patterns)?;
+        let marks = self.marks.read()?;
+        let mut unplaced = UnplacedMarks::new(marks.len());
         let folders = self.debug_folders(console);
         let progress = Progress::start(console, inputs.len());
-        let look = |input| {
-            let outcome = look(input, (detail, rules), &folders, &selection);
-            progress.step();
-            outcome
-        };
-        // `collect` keeps the order of the inputs.
-        let outcomes: Vec<(Outcome, Vec<String>)> = inputs.par_iter().filter_map(look).collect();
-        drop(progress);
         let mut resolution = Resolution::default();
-        for (outcome, tried) in outcomes {
-            tried.iter().for_each(|line| console.detail(line));
-            match outcome {
-                Outcome::Resolved(found) => {
-                    let images = found.images.iter().filter(|image| !image.markers.is_empty());
-                    images.for_each(|image| console.detail(&debug_information(image)));
-                    resolution.append(found);
+        // A place is searched in libraries only if no program has it.
+        let (libraries, programs): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| is_library(input));
+        for inputs in [programs, libraries] {
+            let numbers = unplaced.numbers();
+            let of_marks: Vec<Mark> = numbers.iter().filter_map(|&number| marks.get(number)).cloned().collect();
+            let look = |input| {
+                let request = Request::new(detail).rules(rules).marks(&of_marks);
+                let outcome = look(input, request, &folders, &selection);
+                progress.step();
+                outcome
+            };
+            // `collect` keeps the order of the inputs.
+            let outcomes: Vec<(Outcome, Vec<String>)> = inputs.into_par_iter().filter_map(look).collect();
+            for (outcome, tried) in outcomes {
+                tried.iter().for_each(|line| console.detail(line));
+                match outcome {
+                    Outcome::Resolved(found) => {
+                        for image in &found.images {
+                            unplaced.add(image, &numbers);
+                            if !image.markers.is_empty() {
+                                console.detail(&debug_information(image));
+                            }
+                        }
+                        resolution.append(found);
+                    }
+                    Outcome::Failed(failure) => resolution.failures.push(failure),
+                    Outcome::Nothing(path) => console.note(&format!("{}: no markers", path.display())),
                 }
-                Outcome::Failed(failure) => resolution.failures.push(failure),
-                Outcome::Nothing(path) => console.note(&format!("{}: no markers", path.display())),
             }
         }
+        drop(progress);
         resolution.number();
-        Ok(MarkerSelection { resolution, selection, patterns })
+        Ok(MarkerSelection { resolution, selection, patterns, marks, unplaced })
     }
 
     /// The folders with separate debug files.
@@ -181,6 +201,9 @@ impl Filters {
     /// The selection by these options and some patterns for names.
     pub(crate) fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
         let mut selection = Selection::default();
+        if !self.marks.is_empty() {
+            selection.add_marks();
+        }
         let names = self.name.iter().chain(patterns);
         let fields = [(Field::Module, &self.module), (Field::Function, &self.function)];
         for (field, pattern) in
@@ -226,13 +249,22 @@ impl MarkerSelection {
     /// Reports what is wrong with the files and patterns. Called after the output was printed.
     pub(crate) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
         let unmatched = self.unmatched(rows);
-        let status = self.report_files(console);
-        status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, chosen.is_empty()))
+        let status = self.report_files(console).max(self.report_marks(console));
+        // If no mark has a place, that was said.
+        let is_empty = chosen.is_empty() && self.marks.is_empty();
+        status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, is_empty))
+    }
+
+    /// Reports the places that no file has.
+    pub(crate) fn report_marks(&self, console: &Console) -> Status {
+        let messages = self.unplaced.messages(&self.marks);
+        messages.iter().for_each(|message| console.error(message));
+        if messages.is_empty() { Status::Done } else { Status::NoMatch }
     }
 
     /// Reports what is wrong with the files.
     pub(crate) fn report_files(&self, console: &Console) -> Status {
-        report_diagnostics(console, &self.resolution)
+        report_diagnostics(console, &self.resolution, !self.marks.is_empty())
     }
 
     /// The patterns that match nothing.
@@ -282,11 +314,16 @@ fn root_of<'a>(file: &'a Path, path: &Path) -> Option<&'a Path> {
     file.ends_with(path).then(|| file.ancestors().nth(path.components().count()))?
 }
 
+/// Whether a file is a library of a process, which the user did not name.
+fn is_library(input: &Result<Input, Unreadable>) -> bool {
+    input.as_ref().is_ok_and(|input| input.notes == NoteChoice::ByName)
+}
+
 /// Resolves one file, and says which other files were tried for its debug information; `None` if it was
 /// found in a folder and is to be skipped.
 fn look(
     input: &Result<Input, Unreadable>,
-    (detail, rules): (Detail, &[&dyn UprobeRules]),
+    request: Request<'_>,
     folders: &[PathBuf],
     selection: &Selection,
 ) -> Option<(Outcome, Vec<String>)> {
@@ -313,7 +350,7 @@ fn look(
         NoteChoice::ByName => !selection.is_empty() && selection.may_match_name(name),
         NoteChoice::None => false,
     };
-    let request = Request::new(detail).debug_files(&beside).rules(rules).notes(&wants_note);
+    let request = request.debug_files(&beside).notes(&wants_note);
     let mut resolution = resolve::resolve_request(&path, &bytes, request);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
@@ -325,8 +362,8 @@ fn look(
     Some((Outcome::Resolved(resolution), tried))
 }
 
-/// Reports diagnostics of the files, and files without markers.
-fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
+/// Reports diagnostics of the files, and files without markers, unless the user named the places there.
+fn report_diagnostics(console: &Console, resolution: &Resolution, has_marks: bool) -> Status {
     let mut status = Status::Done;
     for failure in &resolution.failures {
         console.error(&format!("{}: {}", failure.path, failure.error));
@@ -343,7 +380,7 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
                 DiagnosticSeverity::Note => console.note(&line),
             }
         }
-        if image.markers.is_empty() && image.diagnostics.is_empty() {
+        if image.markers.is_empty() && image.diagnostics.is_empty() && !has_marks {
             console.note(&format!("{}: no markers", image.path));
         }
     }

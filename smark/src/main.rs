@@ -22,6 +22,7 @@ mod left_out;
 mod libraries;
 mod list;
 mod manual;
+mod marks;
 mod narrow;
 mod output;
 mod pager;

@@ -12,6 +12,7 @@ mod exactness;
 mod ghost_counts;
 mod kernel;
 mod list;
+mod marks;
 mod probe;
 mod references;
 mod sdt_notes;

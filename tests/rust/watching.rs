@@ -16,6 +16,7 @@ cfg_if::cfg_if! {
         mod kernel_text;
         mod killed;
         mod libraries;
+        mod marks_watched;
         mod names;
         mod order;
         mod plan;

@@ -23,6 +23,7 @@ pub mod image;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod kernel_text;
 pub mod listing;
+pub mod marks;
 pub mod matrix;
 pub mod oracle;
 pub mod second_opinion;

@@ -62,6 +62,11 @@ impl Cfg {
         self.at(at.0).is_some_and(|it| matches!(it.successors, Successors::Conditional(_)))
     }
 
+    /// Whether the instruction at an address is a call.
+    pub(crate) fn is_call(&self, at: Vaddr) -> bool {
+        self.at(at.0).is_some_and(|it| it.successors == Successors::Call)
+    }
+
     /// The next instruction from an address on that is no padding; the address itself if there is none
     /// near.
     pub(crate) fn after_padding(&self, at: Vaddr) -> Vaddr {

@@ -19,6 +19,24 @@ impl Cfg {
     /// The addresses in a region at which control enters it, ascending. Leaves out those that
     /// control reaches only through another one.
     pub(crate) fn entries(&self, region: &Region) -> Vec<Vaddr> {
+        let mut entries = self.entered_indices(region);
+        if entries.len() > 1 && self.instructions.len() <= MOST {
+            let reached = self.reached_first(&entries);
+            entries.retain(|index| reached.contains(index));
+        }
+        self.addresses(entries)
+    }
+
+    /// All addresses in a region at which control enters it, ascending.
+    pub(crate) fn entered(&self, region: &Region) -> Vec<Vaddr> {
+        self.addresses(self.entered_indices(region))
+    }
+
+    fn addresses(&self, indices: BTreeSet<usize>) -> Vec<Vaddr> {
+        indices.into_iter().filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at))).collect()
+    }
+
+    fn entered_indices(&self, region: &Region) -> BTreeSet<usize> {
         let mut entries = BTreeSet::new();
         for range in region.ranges() {
             let first = self.instructions.partition_point(|it| it.at < range.start);
@@ -30,11 +48,7 @@ impl Cfg {
                 }
             }
         }
-        if entries.len() > 1 && self.instructions.len() <= MOST {
-            let reached = self.reached_first(&entries);
-            entries.retain(|index| reached.contains(index));
-        }
-        entries.into_iter().filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at))).collect()
+        entries
     }
 
     /// Whether code of a region leads to an address in it.

@@ -88,6 +88,12 @@ impl Rows {
         self.get(self.rows.partition_point(|row| row.address <= address).checked_sub(1)?)
     }
 
+    /// The addresses of the code of a row; empty if another row at the same address replaces it.
+    pub(super) fn range_of(&self, index: usize) -> Option<Range<u64>> {
+        let (row, next) = (self.get(index)?, self.rows.get(index.checked_add(1)?)?);
+        Some(row.address..next.address)
+    }
+
     /// Whether all rows between two rows have no line.
     pub(crate) fn is_one_run(&self, one: usize, two: usize) -> bool {
         (one.saturating_add(1)..two).all(|between| self.get(between).is_some_and(|row| row.line == 0))

@@ -57,7 +57,7 @@ impl MarkedBlock {
 }
 
 /// A variable that marks a place, as its function declares it.
-struct Mark {
+struct MarkVariable {
     name: Box<[u8]>,
     /// The file and line that declare it.
     declared: (SourcePath, u32),
@@ -101,7 +101,7 @@ impl DebugInfo<'_> {
                 }
             }
             let function = MarkedFunction { origin, copies };
-            for (variable, Mark { name, declared }) in variables {
+            for (variable, MarkVariable { name, declared }) in variables {
                 let blocks = blocks.remove(&variable).unwrap_or_default();
                 found.push(MarkedVariable { name, declared, blocks, function });
             }
@@ -116,7 +116,7 @@ impl DebugInfo<'_> {
         functions: &Functions,
         unit: usize,
         instance: usize,
-        variables: &BTreeMap<Die, Mark>,
+        variables: &BTreeMap<Die, MarkVariable>,
     ) -> Result<BTreeMap<Die, Arc<Region>>, Error> {
         let mut found: BTreeMap<Die, Arc<Region>> = BTreeMap::new();
         for node in self.blocks_of(functions, instance)? {
@@ -146,7 +146,7 @@ impl DebugInfo<'_> {
     }
 
     /// The marking variables that a function declares, by their entries.
-    fn marks_of(&self, function: Die, is_mark: &dyn Fn(&[u8]) -> bool) -> Result<BTreeMap<Die, Mark>, Error> {
+    fn marks_of(&self, function: Die, is_mark: &dyn Fn(&[u8]) -> bool) -> Result<BTreeMap<Die, MarkVariable>, Error> {
         let functions = self.scopes.functions.of_unit(function.unit)?;
         let nodes = functions.at_offset(function.offset).map(|node| self.blocks_of(&functions, node));
         let mut marks = BTreeMap::new();
@@ -157,7 +157,7 @@ impl DebugInfo<'_> {
                 let Some(name) = self.units.name(die)?.filter(|name| is_mark(name)) else { continue };
                 let root = self.units.root_origin(die)?;
                 if let Some(declared) = self.lines.declared(root)? {
-                    marks.insert(root, Mark { name: (*name).into(), declared });
+                    marks.insert(root, MarkVariable { name: (*name).into(), declared });
                 }
             }
         }

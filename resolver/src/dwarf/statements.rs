@@ -47,6 +47,15 @@ pub(crate) struct Statements {
     pub(crate) is_ambiguous: bool,
 }
 
+/// Which rows of a line are those of its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatementRows {
+    /// The line has nothing else, as that of a ghost.
+    All,
+    /// The statement that begins furthest left.
+    First,
+}
+
 impl DebugInfo<'_> {
     /// The copies of the statement of a line. `numbers` are the file's numbers in the unit's table.
     ///
@@ -59,6 +68,7 @@ impl DebugInfo<'_> {
         file: &SourcePath,
         numbers: &[u64],
         line: u32,
+        of: StatementRows,
     ) -> Result<Statements, Error> {
         let rows = self.rows(unit)?;
         let functions = self.scopes.functions.declared_in(unit, file)?;
@@ -68,11 +78,15 @@ impl DebugInfo<'_> {
         let is_inside = |row: &LineRow| is_near(row) && row.line != line && function(row.line) == function(line);
         let mut of_line: Vec<usize> = numbers.iter().flat_map(|number| rows.of_line(*number, line)).collect();
         of_line.sort_unstable();
-        let column = of_line.first().and_then(|&first| rows.get(first)).map(|row| row.column);
-        let is_only =
-            |index: &usize| rows.get(*index).is_some_and(|row| row.is_statement && Some(row.column) == column);
-        if !of_line.iter().all(is_only) {
-            return Ok(Statements { is_ambiguous: true, ..Statements::default() });
+        let columns = of_line.iter().filter_map(|&index| rows.get(index).filter(|row| row.is_statement));
+        let column = columns.map(|row| row.column).min();
+        let is_it = |index: &usize| rows.get(*index).is_some_and(|row| row.is_statement && Some(row.column) == column);
+        match of {
+            StatementRows::All if !of_line.iter().all(is_it) => {
+                return Ok(Statements { is_ambiguous: true, ..Statements::default() });
+            }
+            StatementRows::All => {}
+            StatementRows::First => of_line.retain(is_it),
         }
         let mut copies = Vec::new();
         let mut last: Option<usize> = None;

@@ -11,10 +11,7 @@ use crate::resolve::{Absence, GhostProblem, LineProblem};
 pub fn line_problem(problem: &LineProblem) -> String {
     match problem {
         LineProblem::NoSuchFile => "no line table names its file".to_owned(),
-        LineProblem::SeveralFiles(files) => {
-            let files: Vec<&str> = files.iter().map(|file| &**file).collect();
-            format!("several files agree equally well with its file: {}", files.join(", "))
-        }
+        LineProblem::SeveralFiles(files) => several_files(files),
         LineProblem::NoFunction => {
             "its line has no code, and no function that has any is declared before it".to_owned()
         }
@@ -73,11 +70,14 @@ pub fn absence(absence: &Absence, file: &str) -> String {
             format!("the linker folded `{function}` with another function of the same code, at {address}")
         }
         Absence::Unresolved { problem } => line_problem(problem),
-        Absence::Ambiguous { files } => {
-            format!("several files agree equally well with its file: {}", list(files))
-        }
+        Absence::Ambiguous { files } => several_files(files),
         Absence::Ghost { problem } => ghost(*problem).to_owned(),
     }
+}
+
+/// That a file may be one of several.
+pub(super) fn several_files(files: &[Arc<str>]) -> String {
+    format!("several files agree equally well with its file: {}", list(files))
 }
 
 /// Why it is not known whether a ghost is in the program.

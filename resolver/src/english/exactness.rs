@@ -1,7 +1,9 @@
 //! Why a probe at a site is exact, or is not.
 
 use super::dwarf;
-use crate::resolve::{ApproximateReason, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, PatchesUnknown};
+use crate::resolve::{
+    ApproximateReason, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, MarkReason, PatchesUnknown,
+};
 
 const NO_CALL_FRAMES: &str = "the call frame information cannot be read";
 
@@ -16,6 +18,7 @@ pub fn reason(reason: &ExactnessReason) -> String {
         }
         ExactnessReason::OnePredecessor => "one branch leads there, and nothing else".to_owned(),
         ExactnessReason::Likely(reason) => likely(*reason),
+        ExactnessReason::Mark(reason) => mark(*reason),
         ExactnessReason::Approximate(reason) => approximate(*reason),
         ExactnessReason::SeveralPredecessors { count } => {
             format!("{count} ways in, and not all of them need pass the marker")
@@ -109,6 +112,28 @@ fn patches(unknown: PatchesUnknown) -> String {
         PatchesUnknown::ReplacementLeadsAnywhere { address } => {
             format!("what replaces the instructions at {address:#x} may lead anywhere")
         }
+    }
+}
+
+/// What is known of a place that a user named.
+fn mark(reason: MarkReason) -> String {
+    match reason {
+        MarkReason::Begins => "the code of the line begins there, and was compiled without optimisation".to_owned(),
+        MarkReason::MayBeMoved => {
+            "the code of the line begins there, as far as the line table says: the optimiser may have moved it"
+                .to_owned()
+        }
+        MarkReason::Inlined => {
+            "an inlined copy of the function begins there, as far as the debug information says: the optimiser may \
+             have moved it"
+                .to_owned()
+        }
+        MarkReason::Repeats => "code of the line leads back there, and each pass is a hit".to_owned(),
+        MarkReason::SeveralPlaces { count } => {
+            format!("the line has code in {count} places of the function, which may be parts of it or copies")
+        }
+        MarkReason::NoStatement => "no statement begins on the line: what is there is part of another one".to_owned(),
+        MarkReason::CodeUnknown => "the code of the function could not be followed".to_owned(),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod exactness;
 pub mod export;
 pub mod fixes;
 pub mod help;
+pub mod marks;
 pub mod mismatch;
 pub mod probe;
 pub(crate) mod rates;

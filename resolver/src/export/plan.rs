@@ -151,7 +151,9 @@ fn point<'r>(
     };
     let offset = site.file_offset.ok_or(SiteOmission::NotInFile)?;
     let exactness = site.exactness.unwrap_or(Exactness::Unproven);
-    if exactness != Exactness::Exact && !settings.include.contains(&exactness) {
+    // A line that the user named is never better than likely in optimised code.
+    let is_named = marker.is_mark && exactness == Exactness::Likely;
+    if exactness != Exactness::Exact && !is_named && !settings.include.contains(&exactness) {
         return Err(SiteOmission::NotExact { exactness, reason: site.exactness_reason.clone() });
     }
     let switch = site.switch.as_ref().map(armable).transpose()?;

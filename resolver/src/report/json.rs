@@ -129,6 +129,7 @@ object! { View<'_, Marker>, View(marker) => {
     "is_probe": marker.is_probe,
     "is_ghost": marker.is_ghost,
     "is_note": marker.is_note,
+    "is_mark": marker.is_mark,
 }}
 
 object! { View<'_, Absence>, View(absence) => {

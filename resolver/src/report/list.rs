@@ -113,6 +113,7 @@ fn cells<'a>(row: &Row<'a>, layout: TextLayout) -> [Cow<'a, str>; 3] {
         Marker { is_probe: true, .. } => Some("probe"),
         Marker { is_ghost: true, .. } => Some("ghost"),
         Marker { is_note: true, .. } => Some("note"),
+        Marker { is_mark: true, .. } => Some("mark"),
         _ => None,
     };
     let remark = match (row.copies(), kind) {

@@ -100,7 +100,7 @@ impl MarkerPage<'_> {
         self.cell(style::NAME, &shown(&marker.name), 0)?;
         self.line("")?;
         let mut source = sites::source(marker, marker.column);
-        if !marker.declared && !marker.is_note {
+        if !marker.declared && !marker.is_note && !marker.is_mark {
             source.push_str(" (not declared in the image: known from its sites alone)");
         }
         self.field(2, "source", style::PLAIN, &source)?;
@@ -123,6 +123,9 @@ impl MarkerPage<'_> {
         }
         if marker.is_note {
             self.field(2, "note", style::PLAIN, "a static probe of sys/sdt.h, with operands for its arguments")?;
+        }
+        if marker.is_mark {
+            self.field(2, "mark", style::PLAIN, "the place was named by the user: the image has no record of it")?;
         }
         if marker.is_probe {
             self.field(2, "probe", style::PLAIN, sites::ARMED_BY)?;
@@ -173,7 +176,7 @@ impl MarkerPage<'_> {
         let note = match (line.is_newer, has_marker) {
             (true, _) => "(the file was changed after the image was built, this may be another line)",
             // Macros of programs hold most static probes.
-            (false, false) if marker.is_note => return Ok(()),
+            (false, _) if marker.is_note || marker.is_mark => return Ok(()),
             (false, false) => "(no marker by its name here: a macro holds it, or this is another version of the file)",
             (false, true) => return Ok(()),
         };
@@ -338,6 +341,7 @@ fn origin(marker: &Marker, site: &Site) -> (Style, String) {
         Origin::Label => (style::PLAIN, "label: the ghost's own, in the debug information".to_owned()),
         Origin::Statement => (style::PLAIN, format!("statement: a row of line {declared} in the line table")),
         Origin::Block => (style::PLAIN, "block: of its function, in the debug information".to_owned()),
+        Origin::Entry => (style::PLAIN, "entry: of its function, in the debug information".to_owned()),
         Origin::Note => (style::PLAIN, "note: of a static probe (sys/sdt.h), in the image".to_owned()),
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Stop<'a> {
     /// The marker's file and line.
     pub(super) file: &'a str,
     pub(super) line: u32,
+    /// Whether a function that a user named is entered there, before its first statement.
+    pub(super) is_entered: bool,
 }
 
 /// An object on the way through a place.

@@ -20,7 +20,7 @@ pub enum Exactness {
     /// It does.
     Exact,
     /// It most likely does. The place is a fact of the debug information alone, which does not prove
-    /// it: that of a ghost.
+    /// it: that of a ghost, or of a line that a user named.
     Likely,
     /// The address has two or more predecessors, so the probe may also fire on a path without the
     /// marker. Or several copies of the marker are there, and it fires once for all of them.
@@ -80,6 +80,9 @@ pub enum ExactnessReason {
     /// Approximate: the place of a ghost, and why its hits are not its passes.
     #[strum(transparent)]
     Approximate(ApproximateReason),
+    /// The place that a user named, and what is known of it.
+    #[strum(transparent)]
+    Mark(MarkReason),
     /// Shared: the address has several predecessors, and not all of them need pass the marker.
     SeveralPredecessors {
         /// How many are known; [`Site::predecessors`](super::Site::predecessors) lists at most 64.
@@ -195,6 +198,51 @@ impl ExactnessReason {
         match self {
             Self::AndSeveralRecords { reason, .. } => reason.name(),
             _ => self.into(),
+        }
+    }
+}
+
+/// What is known of the place of a line or of an inlined function that a user named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", prefix = "mark_")]
+#[non_exhaustive]
+pub enum MarkReason {
+    /// Exact: the code of the line begins there, and was compiled without optimisation.
+    Begins,
+    /// Likely: the code of the line begins there, as far as the line table says. The optimiser may have
+    /// moved it.
+    MayBeMoved,
+    /// Likely: the code of an inlined function begins there. The optimiser may have moved it, and a copy
+    /// without code leaves no trace.
+    Inlined,
+    /// Approximate: code of the line, or of the inlined function, leads back to where it begins.
+    Repeats,
+    /// Approximate: the line has code in several places of one function: parts of it, or copies.
+    SeveralPlaces {
+        /// How many.
+        count: u32,
+    },
+    /// Approximate: no statement begins on the line. What is there is part of another one.
+    NoStatement,
+    /// Unproven: the code of the function could not be followed.
+    CodeUnknown,
+}
+
+impl MarkReason {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The verdict for which it is the reason.
+    #[must_use]
+    pub fn exactness(self) -> Exactness {
+        match self {
+            Self::Begins => Exactness::Exact,
+            Self::MayBeMoved | Self::Inlined => Exactness::Likely,
+            Self::Repeats | Self::SeveralPlaces { .. } | Self::NoStatement => Exactness::Approximate,
+            Self::CodeUnknown => Exactness::Unproven,
         }
     }
 }

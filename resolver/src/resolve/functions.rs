@@ -39,7 +39,13 @@ pub(super) fn name<'a>(
 ) -> HashMap<Pc, SiteFunction> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
     // Each place, and whether the instruction there belongs to all sites.
-    let has_instruction = |site: &RawSite| site.anchored || matches!(site.origin, Origin::Block | Origin::Note);
+    let has_instruction = |site: &RawSite| {
+        site.anchored
+            || matches!(
+                site.origin,
+                Origin::Block | Origin::Note | Origin::Line | Origin::Nearest { .. } | Origin::Entry
+            )
+    };
     let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, has_instruction(site)))).collect();
     places.sort_unstable();
     places.dedup_by_key(|(pc, _)| *pc);

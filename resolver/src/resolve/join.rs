@@ -81,6 +81,8 @@ pub(super) struct RawMarker {
     pub(super) args: TextId,
     pub(super) declared: bool,
     pub(super) is_ghost: bool,
+    /// Whether a user named its place.
+    pub(super) is_mark: bool,
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
@@ -244,8 +246,9 @@ impl<'a> Join<'a> {
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
         let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), is_ghost.then_some(GhostProblem::NoDebugInfo));
+        let (declared, is_mark) = (true, false);
         let marker =
-            RawMarker { name, file, line, format, args, declared: true, is_ghost, sites, problem, ghost, found };
+            RawMarker { name, file, line, format, args, declared, is_ghost, is_mark, sites, problem, ghost, found };
         self.marker(marker);
         Ok(())
     }
@@ -303,8 +306,9 @@ impl<'a> Join<'a> {
         };
         let (line, is_ghost, sites) = (site.line, false, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), None);
+        let (declared, is_mark) = (false, false);
         let marker =
-            RawMarker { name, file, line, format, args, declared: false, is_ghost, sites, problem, ghost, found };
+            RawMarker { name, file, line, format, args, declared, is_ghost, is_mark, sites, problem, ghost, found };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

@@ -151,7 +151,8 @@ impl<'m> LineTableSearch<'m> {
 
     /// Adds sites, with what was found there.
     fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: SiteLookup<'_>) {
-        let wanted = MarkerLine { file: &self.file, line: self.marker.line, args: &self.described.args };
+        let wanted =
+            MarkerLine { file: &self.file, line: self.marker.line, args: &self.described.args, is_entry: false };
         // No record describes the arguments.
         let mut args = Vec::new();
         for (pc, origin) in sites {

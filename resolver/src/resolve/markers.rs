@@ -239,6 +239,7 @@ impl<'a> MarkerBuilder<'a> {
             is_ghost: raw.is_ghost,
             is_probe: !is_note && sites.iter().any(|site| site.switch.is_some()),
             is_note,
+            is_mark: raw.is_mark,
             sites,
             absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),
         }
@@ -354,7 +355,7 @@ impl Draft {
             return;
         }
         let has_dead = self.raw.sites.iter().any(|site| site.pc.is_none());
-        let wanted = MarkerLine { file: &self.file, line: self.raw.line, args: &self.described.args };
+        let wanted = MarkerLine { file: &self.file, line: self.raw.line, args: &self.described.args, is_entry: false };
         let sites = self.raw.sites.par_iter().zip(&self.kept);
         self.raw.found = sites.map(|(site, (args, _))| lookup.site(&wanted, site, args, has_dead)).collect();
         let found = self.raw.sites.iter().zip(&mut self.raw.found);

@@ -30,6 +30,7 @@ mod line_sites;
 mod line_table_sites;
 mod lookup;
 mod markers;
+mod marks;
 mod module;
 mod names;
 mod note_arguments;
@@ -75,10 +76,11 @@ pub use diagnostics::{
     DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, DiagnosticSeverity, SurvivalUnknown,
 };
 pub use exactness::{
-    ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason,
+    ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, MarkReason,
     PatchesUnknown, Predecessor,
 };
 pub use line_sites::{LineProblem, LineSite, LineSites};
+pub use marks::{FunctionCandidate, MarkProblem, UnplacedMark};
 pub use module::module_name;
 use part::Part;
 pub use place::{PlaceError, root_of};

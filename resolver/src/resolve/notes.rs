@@ -182,9 +182,22 @@ pub(super) fn join<'a>(
                     ..RawSite::without_record(site.pc, Origin::Note)
                 });
             }
-            let (line, declared, is_ghost) = (0, false, false);
+            let (line, declared, is_ghost, is_mark) = (0, false, false, false);
             let (problem, ghost, found) = (None, None, Vec::new());
-            Some(RawMarker { name, file, line, format, args, declared, is_ghost, sites, problem, ghost, found })
+            Some(RawMarker {
+                name,
+                file,
+                line,
+                format,
+                args,
+                declared,
+                is_ghost,
+                is_mark,
+                sites,
+                problem,
+                ghost,
+                found,
+            })
         };
         match marker() {
             Some(marker) => joined.markers.push(marker),

@@ -14,9 +14,10 @@ use super::join::{self, RawMarker, RecordSections};
 use super::lazy_debug::{LazyDebug, LazySiteDebug};
 use super::lookup::SiteLookup;
 use super::markers::MarkerBuilder;
+use super::marks::MarkSearch;
 use super::request::{Detail, Request};
 use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, ResolvedImage, SurvivalUnknown};
-use super::{absence, functions, ghosts, line_table_sites, notes, same_files};
+use super::{absence, functions, ghosts, line_table_sites, marks, notes, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
 use crate::image::{Image, ImageKind};
@@ -32,7 +33,8 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files, rules, wants_note } = request;
+        let Request { detail, debug_files, rules, wants_note, marks } = request;
+        let detail = if marks.is_empty() || detail != Detail::Names { detail } else { Detail::Places };
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
         let files = Files::new(path, image, debug_files, &opened);
@@ -45,7 +47,7 @@ impl Part {
         let site_debug = LazySiteDebug::new(layout.as_ref(), detail, &debug);
         let code = CodeBytes::new(image, layout.as_ref());
         notes::join(&notes, &mut joined, &code, &mut diagnostics);
-        let looks_up = detail != Detail::Names && !joined.markers.is_empty();
+        let looks_up = detail != Detail::Names && !(joined.markers.is_empty() && marks.is_empty());
         let in_full = if looks_up { site_debug.get() } else { None };
         let instructions =
             if looks_up { instructions(image, &files, &debug, &code, &joined.markers, rules) } else { None };
@@ -64,6 +66,9 @@ impl Part {
                 ghosts::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
             }
         }
+        let (symbols, is_linked) = (files.named().functions(), !image.is_relocatable());
+        let found_marks = MarkSearch { debug: in_full, lookup, symbols, is_linked }.find(marks);
+        marks::join(&found_marks, &mut joined, lookup, &mut diagnostics);
         // A plain list does not look for separate debug files because of the name of a closure.
         let has_own = looks_up || image.has_section(".debug_info");
         let own_debug = || has_own.then(|| site_debug.get()).flatten();
@@ -95,6 +100,7 @@ impl Part {
             markers,
             diagnostics: diagnostics.finish(),
             recorder: recorder(image),
+            unplaced: found_marks.unplaced.clone(),
         };
         Self { image, why_unknown }
     }
@@ -154,7 +160,7 @@ fn why_unknown(
     diagnostics: &Diagnostics,
 ) -> Option<SurvivalUnknown> {
     match () {
-        () if markers.iter().all(|marker| marker.is_ghost || marker.is_note()) => None,
+        () if markers.iter().all(|marker| marker.is_ghost || marker.is_mark || marker.is_note()) => None,
         () if diagnostics.errors() > 0 => Some(SurvivalUnknown::UnreadRecords),
         () if sections.sites.is_empty() => Some(SurvivalUnknown::NoSites),
         // rustc may put the declaration in one object of a crate and the code in another.

@@ -1,6 +1,7 @@
 //! What a resolution is asked for.
 
 use crate::debug_files::{DebugFiles, NoDebugFiles};
+use crate::marks::Mark;
 use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
 
 /// How much a resolution finds out.
@@ -29,13 +30,15 @@ pub struct Request<'c> {
     pub rules: &'c [&'c dyn UprobeRules],
     /// Whether a note of a static probe is read, by its name.
     pub wants_note: &'c dyn Fn(&str) -> bool,
+    /// Places that a user named. Debug information is read for them, whatever `detail` is.
+    pub marks: &'c [Mark],
 }
 
 impl<'c> Request<'c> {
     /// All markers and notes, judged for all kernels, without separate debug files.
     #[must_use]
     pub fn new(detail: Detail) -> Self {
-        Self { detail, debug_files: &NoDebugFiles, rules: ALL_KERNELS, wants_note: &|_| true }
+        Self { detail, debug_files: &NoDebugFiles, rules: ALL_KERNELS, wants_note: &|_| true, marks: &[] }
     }
 
     /// The same with separate debug files.
@@ -54,5 +57,11 @@ impl<'c> Request<'c> {
     #[must_use]
     pub fn notes(self, wants_note: &'c dyn Fn(&str) -> bool) -> Self {
         Self { wants_note, ..self }
+    }
+
+    /// The same with places that a user named.
+    #[must_use]
+    pub fn marks(self, marks: &'c [Mark]) -> Self {
+        Self { marks, ..self }
     }
 }

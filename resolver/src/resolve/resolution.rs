@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use super::marks::UnplacedMark;
 use super::site_place::SitePlace;
 use super::words_mistake::WordsMistake;
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
@@ -84,6 +85,8 @@ pub struct ResolvedImage {
     /// The offset in the file of the control block of the program's recorder, which records armed
     /// probes (`simple_markers_record::buffer`); `None` if the image has no recorder.
     pub recorder: Option<FileOffset>,
+    /// The marks that have no place in the image.
+    pub unplaced: Vec<UnplacedMark>,
 }
 
 /// Where the debug information of an image was found.
@@ -166,6 +169,8 @@ pub struct Marker {
     /// Whether it is the static probe of notes (`<sys/sdt.h>`). Its file and line are those of the
     /// line table, if all sites have the same.
     pub is_note: bool,
+    /// Whether a user named its place ([`Mark`](crate::marks::Mark)), and the image has no record of it.
+    pub is_mark: bool,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -349,6 +354,8 @@ pub enum Origin {
     Block,
     /// From the note of a static probe (`<sys/sdt.h>`).
     Note,
+    /// Where a function is entered that a user named.
+    Entry,
 }
 
 impl Origin {

@@ -19,9 +19,10 @@ use super::site_answer::{STEPS, Surroundings};
 use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{DebugInfo, Doubt, Frame, LineAbsence, Moment, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Moment, Scope};
 use crate::image::Layout;
-use crate::location::{Piece, Source};
+use crate::location::{Location, Piece, Source};
+use crate::rates::Compiler;
 
 /// The debug information of an image, asked by site.
 pub(super) struct SiteDebug<'a> {
@@ -35,6 +36,8 @@ pub(super) struct MarkerLine<'w> {
     pub(super) file: &'w str,
     pub(super) line: u32,
     pub(super) args: &'w [DeclaredArgument],
+    /// Whether it is where a function is entered.
+    pub(super) is_entry: bool,
 }
 
 /// The sites of a line near a marker's.
@@ -66,7 +69,7 @@ impl<'a> SiteDebug<'a> {
         instructions: Option<&Instructions<'_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
-        let &MarkerLine { file, line, args: declared } = wanted;
+        let &MarkerLine { file, line, args: declared, is_entry } = wanted;
         let Some(pc) = pc.vaddr(self.layout) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
@@ -86,9 +89,11 @@ impl<'a> SiteDebug<'a> {
         // Only arguments at sites without an anchor depend on the view, and it needs the rows.
         let view =
             if anchored || declared.is_empty() { None } else { self.debug.view_of(pc, file, line).ok().flatten() };
-        let moment = view.map_or(Moment::Last, Moment::View);
+        // The parameters are passed before the first statement.
+        let is_entered = is_entry && at_entry;
+        let moment = if is_entered { Moment::View(0) } else { view.map_or(Moment::Last, Moment::View) };
         let frame = Frame { pc, function: instance, at_entry, moment };
-        let stop = Stop { scope: scope.as_ref(), frame, file, line };
+        let stop = Stop { scope: scope.as_ref(), frame, file, line, is_entered };
         let code = code.as_ref();
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => self.named(declared, &stop),
@@ -179,7 +184,7 @@ impl<'a> SiteDebug<'a> {
             description: &description,
             compiler: function.and_then(|function| self.debug.compiler(function)),
             // An anchor is an instruction between the changes before the marker and those after it.
-            change: facts.extent.change.filter(|_| !anchored),
+            change: facts.extent.change.filter(|_| !anchored && !self.is_passed(variable, location, stop)),
             is_ours: facts.is_extracted || argument.text.trim_start().starts_with('&'),
             is_parameter: variable.is_some_and(|variable| self.debug.is_parameter(variable)),
             is_inlined: stop.scope.is_some_and(|scope| scope.frames.len() > 1),
@@ -188,6 +193,17 @@ impl<'a> SiteDebug<'a> {
             way: &facts.way,
             block: OnceCell::new(),
         })
+    }
+
+    /// Whether a location of a variable that begins where its function is entered is that in which its
+    /// caller passed it. LLVM may give a parameter a register of another one there, after `a = b;`.
+    fn is_passed(&self, variable: Option<Die>, location: &Location, stop: &Stop<'_>) -> bool {
+        let Some(variable) = variable.filter(|of| stop.is_entered && self.debug.is_parameter(*of)) else {
+            return false;
+        };
+        let by_gcc = self.debug.compiler(variable) == Some(Compiler::Gcc);
+        let is_computed = location.pieces.iter().any(|piece| matches!(piece.source, Source::Value(_)));
+        by_gcc || (!is_computed && self.arguments.sharing(stop, variable, &stop.frame).is_none())
     }
 
     /// Where a lost argument was last described before a site, and what ended that.

@@ -496,6 +496,7 @@ pub fn everything() -> Resolution {
         survival: Some(Survival::Live),
         is_probe: false,
         is_note: false,
+        is_mark: false,
         is_ghost: false,
         sites: Vec::new(),
         absence: None,
@@ -564,6 +565,7 @@ pub fn everything() -> Resolution {
         markers,
         diagnostics: vec![diagnostic.clone()],
         recorder: None,
+        unplaced: Vec::new(),
     };
     let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
     let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", ImageKind::Relocatable, object) };

@@ -22,6 +22,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         is_probe: false,
         is_ghost: false,
         is_note: false,
+        is_mark: false,
         sites: Vec::new(),
         absence: None,
     }

@@ -220,7 +220,7 @@ impl GhostSearch<'_> {
     /// Makes the sites, by address, with what there is at each.
     fn look_up(&mut self, debug: &SiteDebug<'_>, lookup: SiteLookup<'_>) {
         let Self { marker, file, described, of_units: OfUnit { places, missing, .. }, found, .. } = self;
-        let wanted = MarkerLine { file, line: marker.line, args: &described.args };
+        let wanted = MarkerLine { file, line: marker.line, args: &described.args, is_entry: false };
         let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
         let has_dead = places.iter().any(|place| place.address.is_none());
         places.sort_by_key(|place| (place.address.is_none(), place.address));

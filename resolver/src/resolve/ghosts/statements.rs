@@ -8,8 +8,8 @@ use super::certainty::{Certainty, GhostPlace, OfUnit, StatementsBefore};
 use super::unit_ghosts::{Ghost, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::DebugInfo;
 use crate::dwarf::lines::FileMatch;
+use crate::dwarf::{DebugInfo, StatementRows};
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
 
 /// What the line table of a unit says of ghosts: for each one, in their order.
@@ -23,7 +23,7 @@ fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, 
     let (FileMatch::File { path, units }, false) = (&*matched, ghost.shares_line) else { return Ok(of_unit) };
     let found = units.binary_search_by_key(&unit, |(index, _)| *index);
     let Some((_, numbers)) = found.ok().and_then(|found| units.get(found)) else { return Ok(of_unit) };
-    let statements = info.statements(unit, path, numbers, ghost.line)?;
+    let statements = info.statements(unit, path, numbers, ghost.line, StatementRows::All)?;
     of_unit.is_ambiguous = statements.is_ambiguous;
     for copies in statements.copies.chunk_by(|one, other| one.instance == other.instance) {
         let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@
 //! The analyses are those of `code`; this file answers from them, and says what a question means where the
 //! graph of the function is not complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +54,11 @@ impl FunctionCode<'_> {
     /// The values of registers and memory; `None` if they cannot be followed.
     fn values(&self) -> Option<&Values> {
         self.decoded.values()
+    }
+
+    /// Where calls enter the function.
+    pub(in crate::resolve) fn entry(&self) -> Vaddr {
+        self.decoded.function.entry
     }
 
     /// Whether the function is entered at an address, and nothing in it leads back there.
@@ -149,6 +154,13 @@ impl FunctionCode<'_> {
         self.cfg().is_branch(at)
     }
 
+    /// Whether straight code leads from an address to a later one, without a call.
+    pub(in crate::resolve) fn is_straight(&self, from: Vaddr, to: Vaddr) -> bool {
+        let Some(block) = self.block(from) else { return false };
+        let mut between = block.after.iter().take_while(|at| **at < to);
+        block.after.contains(&to) && !between.any(|at| self.cfg().is_call(*at))
+    }
+
     /// Whether the instruction at an address is a conditional branch.
     pub(in crate::resolve) fn is_conditional(&self, at: Vaddr) -> bool {
         self.cfg().is_conditional(at)
@@ -178,6 +190,17 @@ impl FunctionCode<'_> {
     /// Where control enters a region; `None` if that is not known completely.
     pub(in crate::resolve) fn entries(&self, region: &Region) -> Option<Vec<Vaddr>> {
         Some(self.walk(region.ranges().len())?.entries(region))
+    }
+
+    /// How many blocks have an address at which control enters a region, those included that it reaches
+    /// through another one; `None` if that is not known completely.
+    pub(in crate::resolve) fn entered_blocks(&self, region: &Region) -> Option<usize> {
+        let cfg = self.walk(region.ranges().len())?;
+        let blocks = cfg.entered(region).into_iter().filter_map(|at| {
+            let block = cfg.block(at)?;
+            Some(block.before.last().copied().unwrap_or(at))
+        });
+        Some(blocks.collect::<BTreeSet<Vaddr>>().len())
     }
 
     /// Where control leaves a region; `None` if that is not known completely.

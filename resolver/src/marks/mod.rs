@@ -1,0 +1,217 @@
+//! Markers that need no record: a user names a place in the source and the values there
+//! (`docs/others.md`).
+//!
+//! ```text
+//! mark     = place [ format { "," argument } ]
+//! place    = FILE ":" LINE | function "()" | function "() return"
+//! function = [ FILE ":" [ LINE ":" ] ] NAME
+//! ```
+//!
+//! `FILE` is a path, or the end of one. `NAME` is the name of a function, or the end of its path
+//! (`push`, `Queue::push`); with `*` and `?` it is a glob. `format` is a string of C.
+
+mod pattern;
+mod text;
+
+use std::sync::Arc;
+
+use simple_markers_record::{args, printf};
+
+pub use pattern::FunctionPattern;
+
+/// What the result of a function is called in the arguments of a mark at its return.
+pub const RESULT: &str = "$return";
+
+/// A place that a user marks, and what is shown there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// As it was written, without the format and arguments: the name of the marker that it makes.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub place: MarkPlace,
+    /// The printf format; empty if there is none.
+    pub format: String,
+    /// The arguments as written, with commas between them.
+    pub args: String,
+}
+
+/// Where a mark is in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkPlace {
+    /// Where the code of a line begins.
+    Line {
+        /// The path of the file, or the end of it.
+        file: Arc<str>,
+        /// From 1.
+        line: u32,
+    },
+    /// Where a function is entered.
+    Entry(FunctionPattern),
+    /// Where a function returns.
+    Return(FunctionPattern),
+}
+
+/// Why a text is no mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkError {
+    /// Where the mistake is in the text, in bytes.
+    pub offset: usize,
+    /// What is wrong.
+    pub kind: MarkErrorKind,
+}
+
+/// What is wrong with a mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MarkErrorKind {
+    /// It is neither a line nor a function.
+    NoPlace,
+    /// The line is no number from 1 to 4,294,967,295.
+    Line,
+    /// The function has no name.
+    NoFunction,
+    /// The glob of the functions is malformed.
+    Glob,
+    /// The format has no closing quote.
+    OpenFormat,
+    /// The format has an escape that C does not have, or one that is no character.
+    Escape,
+    /// Something other than a comma follows the format.
+    Comma,
+    /// The format has a malformed conversion.
+    Conversion(String),
+    /// The format takes another number of arguments than are given.
+    Count {
+        /// How many it takes.
+        taken: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// `$return` stands where no function returns.
+    Result,
+}
+
+impl Mark {
+    /// Reads a mark.
+    ///
+    /// # Errors
+    ///
+    /// The text is no mark, or its format does not fit its arguments.
+    pub fn parse(text: &str) -> Result<Self, MarkError> {
+        let end = text.find('"').unwrap_or(text.len());
+        let (written, rest) = text.split_at(end);
+        let start = written.len() - written.trim_start().len();
+        let name = written.trim();
+        let place = Self::place(name).map_err(|error| MarkError { offset: start + error.offset, ..error })?;
+        let (format, args) = match rest.is_empty() {
+            true => (String::new(), ""),
+            false => {
+                let (format, used) =
+                    text::unquoted(rest).map_err(|error| MarkError { offset: end + error.offset, ..error })?;
+                let (offset, rest) = (end + used, rest.get(used..).unwrap_or_default());
+                let args = match rest.trim_start().strip_prefix(',') {
+                    Some(args) => args.trim(),
+                    None if rest.trim().is_empty() => "",
+                    None => return Err(MarkError { offset, kind: MarkErrorKind::Comma }),
+                };
+                (format, args)
+            }
+        };
+        let error = |kind| Err(MarkError { offset: end, kind });
+        let given: Vec<&[u8]> = args::split(args.as_bytes()).collect();
+        let mut taken = 0;
+        for piece in printf::parse(format.as_bytes()) {
+            match piece {
+                Ok(printf::Piece::Conversion(conversion)) => taken += conversion.stars() + 1,
+                Ok(_) => {}
+                Err(malformed) => {
+                    let written = format.get(malformed.range).unwrap_or_default();
+                    return error(MarkErrorKind::Conversion(written.to_owned()));
+                }
+            }
+        }
+        if taken != given.len() {
+            return error(MarkErrorKind::Count { taken, given: given.len() });
+        }
+        if given.contains(&RESULT.as_bytes()) && !matches!(place, MarkPlace::Return(_)) {
+            return error(MarkErrorKind::Result);
+        }
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ").into();
+        Ok(Self { name, place, format, args: args.to_owned() })
+    }
+
+    fn place(name: &str) -> Result<MarkPlace, MarkError> {
+        let at_start = |kind| MarkError { offset: 0, kind };
+        let of_return = name.strip_suffix("return").map(str::trim_end);
+        if let Some(function) = of_return.and_then(|function| function.strip_suffix("()")) {
+            return FunctionPattern::parse(function).map(MarkPlace::Return).map_err(at_start);
+        }
+        if let Some(function) = name.strip_suffix("()") {
+            return FunctionPattern::parse(function).map(MarkPlace::Entry).map_err(at_start);
+        }
+        let (file, line) = name.rsplit_once(':').ok_or(at_start(MarkErrorKind::NoPlace))?;
+        if file.is_empty() || line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(at_start(MarkErrorKind::NoPlace));
+        }
+        match line.parse() {
+            Ok(line @ 1..) => Ok(MarkPlace::Line { file: file.into(), line }),
+            _ => Err(MarkError { offset: file.len() + 1, kind: MarkErrorKind::Line }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Mark {
+        Mark::parse(text).expect("a mark")
+    }
+
+    #[test]
+    fn a_line_has_a_file_a_number_and_values() {
+        let mark = parsed(r#" src/queue.c:42 "depth %u of \"%s\"\t", q->depth, q->name "#);
+        assert_eq!(mark.place, MarkPlace::Line { file: "src/queue.c".into(), line: 42 });
+        assert_eq!(
+            (&*mark.name, &*mark.format, &*mark.args),
+            ("src/queue.c:42", "depth %u of \"%s\"\t", "q->depth, q->name")
+        );
+        let plain = parsed("queue.rs:7");
+        assert_eq!((&*plain.format, &*plain.args), ("", ""));
+        assert_eq!(parsed(r#"a.c:1 "no value""#).args, "");
+    }
+
+    #[test]
+    fn a_function_is_entered_and_returns() {
+        assert!(matches!(parsed("submit()").place, MarkPlace::Entry(_)));
+        let mark = parsed(r#"ns::Queue<T>::push() return "%d", $return"#);
+        assert!(matches!(mark.place, MarkPlace::Return(_)));
+        assert_eq!(&*mark.name, "ns::Queue<T>::push() return");
+        assert_eq!(&*parsed("submit()   return").name, "submit() return");
+        // A function may be called so.
+        assert!(matches!(parsed("return()").place, MarkPlace::Entry(_)));
+    }
+
+    #[test]
+    fn what_is_no_mark_is_told_where() {
+        let error = |text: &str| Mark::parse(text).expect_err(text);
+        for (text, offset, kind) in [
+            ("", 0, MarkErrorKind::NoPlace),
+            ("queue.c", 0, MarkErrorKind::NoPlace),
+            ("queue.c:12x", 0, MarkErrorKind::NoPlace),
+            (" queue.c:0", 9, MarkErrorKind::Line),
+            ("queue.c:4294967296", 8, MarkErrorKind::Line),
+            ("()", 0, MarkErrorKind::NoFunction),
+            ("q[()", 0, MarkErrorKind::Glob),
+            (r#"a.c:1 "x"#, 6, MarkErrorKind::OpenFormat),
+            (r#"a.c:1 "x\y""#, 8, MarkErrorKind::Escape),
+            (r#"a.c:1 "%d" a"#, 10, MarkErrorKind::Comma),
+            (r#"a.c:1 "%", a"#, 6, MarkErrorKind::Conversion("%".to_owned())),
+            (r#"a.c:1 "%d""#, 6, MarkErrorKind::Count { taken: 1, given: 0 }),
+            (r#"a.c:1 "%*d", a, b, c"#, 6, MarkErrorKind::Count { taken: 2, given: 3 }),
+            (r#"submit() "%d", $return"#, 9, MarkErrorKind::Result),
+        ] {
+            assert_eq!(error(text), MarkError { offset, kind }, "{text}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Where the code of a line begins, in each copy of its function.
+//!
+//! A line of unoptimised code is entered at one place. An optimiser moves, copies and merges code. gcc
+//! says where each copy of a statement begins (`-gstatement-frontiers`). LLVM does not: the code of the
+//! line is entered where control comes from other code, if one such place leads to all the others.
+//! `benches/marks` counts how often each of these is right.
+
+use std::sync::Arc;
+
+use super::certainty::Certainty;
+use super::{FoundMark, FoundSite, MarkProblem};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::files::SourcePath;
+use crate::dwarf::lines::FileMatch;
+use crate::dwarf::{DebugInfo, Frontiers, LineCode, LinePiece, Producer, StatementRows};
+use crate::marks::Mark;
+use crate::ranges::Region;
+use crate::resolve::instructions::FunctionCode;
+use crate::resolve::lookup::SiteLookup;
+use crate::resolve::site_debug::{OfLine, SiteDebug};
+use crate::resolve::{MarkReason, Origin};
+
+/// The marker of a mark on a line.
+pub(super) fn find<'a>(
+    debug: &SiteDebug<'a>,
+    lookup: SiteLookup<'a>,
+    mark: &Mark,
+    file: &Arc<str>,
+    line: u32,
+) -> Result<FoundMark, MarkProblem> {
+    let info = debug.info();
+    let matched = info.match_file(&SourcePath::new(file)).map_err(MarkProblem::Unreadable)?;
+    let (path, units) = match &*matched {
+        FileMatch::File { path, units } => (path, units),
+        FileMatch::None => return Err(MarkProblem::NoSuchFile),
+        FileMatch::Several(paths) => {
+            return Err(MarkProblem::SeveralFiles(paths.iter().map(|path| Arc::clone(path.as_str())).collect()));
+        }
+    };
+    let search = LineOfUnits { debug, lookup, path, units };
+    let mut found = FoundMark {
+        name: mark.name.to_string(),
+        file: Arc::clone(path.as_str()),
+        line,
+        scope_line: line,
+        format: mark.format.clone(),
+        args: mark.args.clone(),
+        sites: search.sites(line, Origin::Line).map_err(MarkProblem::Unreadable)?,
+        problem: None,
+    };
+    if found.sites.is_empty() {
+        let nearest = search.nearest(line).map_err(MarkProblem::Unreadable)?;
+        found.problem = nearest.problem;
+        if let Some(next) = nearest.sites.iter().find_map(|(_, line)| *line) {
+            found.sites = search.sites(next, Origin::Nearest { line: next }).map_err(MarkProblem::Unreadable)?;
+        }
+    }
+    found.sites.sort_by_key(|site| site.pc);
+    found.sites.dedup_by_key(|site| site.pc);
+    Ok(found)
+}
+
+/// A file, and the units that have code of it.
+struct LineOfUnits<'u, 'a> {
+    debug: &'u SiteDebug<'a>,
+    lookup: SiteLookup<'a>,
+    path: &'u SourcePath,
+    units: &'u [(usize, Vec<u64>)],
+}
+
+impl<'a> LineOfUnits<'_, 'a> {
+    fn info(&self) -> &'a DebugInfo<'a> {
+        self.debug.info()
+    }
+
+    /// The sites of exactly this line.
+    fn sites(&self, line: u32, origin: Origin) -> Result<Vec<FoundSite>, Error> {
+        let mut sites = Vec::new();
+        for (unit, numbers) in self.units {
+            let by_gcc = self.info().producer(*unit) == Producer::Gcc;
+            let has_statements = by_gcc && self.info().frontiers(*unit) == Frontiers::Written;
+            let places = match has_statements {
+                true => self.statements(*unit, numbers, line)?,
+                false => self.entered(*unit, numbers, line)?,
+            };
+            let site = |(at, reason)| {
+                let certainty = Certainty::Place(reason);
+                Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty })
+            };
+            sites.extend(places.into_iter().filter_map(site));
+        }
+        Ok(sites)
+    }
+
+    /// The next line that has code, for one that has none.
+    fn nearest(&self, line: u32) -> Result<OfLine, Error> {
+        match self.debug.search_line(self.path.as_str(), line)? {
+            Ok(search) => self.debug.nearest_sites(&search),
+            Err(problem) => Ok(OfLine { sites: Vec::new(), problem: Some(problem) }),
+        }
+    }
+
+    /// Where the copies of the first statement of a line begin, as gcc says.
+    fn statements(&self, unit: usize, numbers: &[u64], line: u32) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
+        let found = self.info().statements(unit, self.path, numbers, line, StatementRows::First)?;
+        let mut places = Vec::new();
+        for copies in found.copies.chunk_by(|one, other| one.instance == other.instance) {
+            let mut of_instance: Vec<Vaddr> = copies.iter().map(|copy| copy.address).collect();
+            of_instance.sort_unstable();
+            of_instance.dedup();
+            let reason = match of_instance.len() {
+                1 => MarkReason::MayBeMoved,
+                count => MarkReason::SeveralPlaces { count: u32::try_from(count).unwrap_or(u32::MAX) },
+            };
+            places.extend(of_instance.into_iter().map(|at| (at, reason)));
+        }
+        if places.is_empty() {
+            // What is left of the line is part of statements that begin elsewhere.
+            let pieces = self.entered(unit, numbers, line)?;
+            places.extend(pieces.into_iter().map(|(at, _)| (at, MarkReason::NoStatement)));
+        }
+        Ok(places)
+    }
+
+    /// Where control enters the code of a line.
+    fn entered(&self, unit: usize, numbers: &[u64], line: u32) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
+        let mut places = Vec::new();
+        for code in self.info().line_code(unit, self.path, numbers, line)? {
+            places.extend(self.entered_in(&code)?);
+        }
+        Ok(places)
+    }
+
+    fn entered_in(&self, line: &LineCode) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
+        let has_statement = line.pieces.iter().any(|piece| piece.is_statement);
+        let pieces = || line.pieces.iter().filter(|piece| piece.is_statement || !has_statement);
+        let first = || pieces().map(|piece| piece.range.start).min().map(Vaddr);
+        let ranges: Vec<_> = line.pieces.iter().map(|piece| piece.range.clone()).collect();
+        let region = Region::new(&ranges);
+        let code = line.out_of_line.and_then(|of| self.lookup.instructions?.function(of));
+        let Some((code, entries)) = code.and_then(|code| code.entries(&region).map(|entries| (code, entries))) else {
+            return Ok(first().map(|at| (at, MarkReason::CodeUnknown)).into_iter().collect());
+        };
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        let is_unoptimized = line.out_of_line.map_or(Ok(false), |of| self.info().is_code_unoptimized(of))?;
+        let mut places = Vec::new();
+        for &at in &entries {
+            let copies = match is_unoptimized || count > 1 {
+                true => Vec::new(),
+                false => copies(&line.pieces, at, &code),
+            };
+            let reason = match () {
+                () if code.is_repeated(&region, at) => MarkReason::Repeats,
+                () if count > 1 => MarkReason::SeveralPlaces { count },
+                () if is_unoptimized => MarkReason::Begins,
+                () if !has_statement => MarkReason::NoStatement,
+                () if copies.is_empty() => MarkReason::MayBeMoved,
+                () => {
+                    let count = u32::try_from(copies.len()).unwrap_or(u32::MAX).saturating_add(1);
+                    MarkReason::SeveralPlaces { count }
+                }
+            };
+            places.extend([at].into_iter().chain(copies).map(|at| (at, reason)));
+        }
+        Ok(places)
+    }
+}
+
+/// Where copies of the beginning of a line may be: pieces of its column that are not where the line begins,
+/// or straight behind that. The compiler schedules code between calls.
+fn copies(pieces: &[LinePiece], at: Vaddr, code: &FunctionCode<'_>) -> Vec<Vaddr> {
+    let column = pieces.iter().find(|piece| piece.range.contains(&at.0)).map_or(0, |piece| piece.column);
+    let is_other = |piece: &&LinePiece| {
+        let start = Vaddr(piece.range.start);
+        piece.column == column && !piece.range.is_empty() && start != at && !code.is_straight(at, start)
+    };
+    pieces.iter().filter(is_other).map(|piece| Vaddr(piece.range.start)).collect()
+}

@@ -1,0 +1,217 @@
+//! The sites of marks, which no record describes: a user names a line or a function
+//! (`crate::marks`).
+//!
+//! `lines` finds where the code of a line begins, `functions` which functions are meant, and `entries`
+//! where these are entered. Each site has a [`Certainty`], because a line proves less than a record.
+
+mod by_symbol;
+mod certainty;
+mod entries;
+mod functions;
+mod lines;
+
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use simple_markers_record::DECLARATIONS;
+
+use self::certainty::Certainty;
+use self::functions::FunctionSearch;
+use super::diagnostics::Diagnostics;
+use super::join::{RawMarker, RawMarkers, RawSite};
+use super::lookup::SiteLookup;
+use super::pc::Pc;
+use super::site_debug::{MarkerLine, SiteDebug};
+use super::{Argument, LineProblem, Origin};
+use crate::Error;
+use crate::address::SectionOffset;
+use crate::image::symbols::Symbols;
+use crate::marks::{Mark, MarkPlace};
+use crate::resolve::describe;
+
+pub use functions::FunctionCandidate;
+
+/// The entries and rows that may be read for each mark, in addition to the budget of the debug
+/// information as a whole.
+const STEPS: u64 = 4096;
+
+/// A mark that has no place in an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnplacedMark {
+    /// Its number in [`Request::marks`](super::Request::marks).
+    pub mark: usize,
+    /// Why it has none.
+    pub problem: MarkProblem,
+}
+
+/// Why a mark has no place in an image.
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum MarkProblem {
+    /// The image has no debug information.
+    NoDebugInfo,
+    /// The debug information cannot be read.
+    Unreadable(Error),
+    /// No line program names the file.
+    NoSuchFile,
+    /// These files match the name equally well.
+    SeveralFiles(Vec<Arc<str>>),
+    /// The debug information describes no function of the name.
+    NoSuchFunction,
+    /// The name means these functions, and is no glob.
+    SeveralFunctions(Vec<FunctionCandidate>),
+    /// The functions have no code in the image.
+    NoCode,
+}
+
+impl MarkProblem {
+    /// The name of the problem, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The markers that one mark makes, and why it makes none.
+pub(super) struct FoundMarks {
+    markers: Vec<FoundMark>,
+    pub(super) unplaced: Vec<UnplacedMark>,
+}
+
+/// A marker that a mark makes.
+struct FoundMark {
+    name: String,
+    /// Where it is declared.
+    file: Arc<str>,
+    line: u32,
+    /// The line that decides which variables are declared before it.
+    scope_line: u32,
+    /// The text that is shown, and the arguments.
+    format: String,
+    args: String,
+    sites: Vec<FoundSite>,
+    /// Why there are none.
+    problem: Option<LineProblem>,
+}
+
+/// A place of a mark.
+struct FoundSite {
+    pc: Pc,
+    origin: Origin,
+    certainty: Certainty,
+}
+
+/// Where the places of marks are searched.
+pub(super) struct MarkSearch<'s, 'a> {
+    /// `None` if there is no debug information.
+    pub(super) debug: Option<&'s SiteDebug<'a>>,
+    pub(super) lookup: SiteLookup<'a>,
+    pub(super) symbols: Symbols<'s>,
+    /// Whether the symbols have addresses of a linked image.
+    pub(super) is_linked: bool,
+}
+
+impl MarkSearch<'_, '_> {
+    /// The places of marks.
+    pub(super) fn find(&self, marks: &[Mark]) -> FoundMarks {
+        let file = |mark: &Mark| match &mark.place {
+            MarkPlace::Line { file, .. } => Some(Arc::clone(file)),
+            _ => None,
+        };
+        let files: Vec<Arc<str>> = marks.iter().filter_map(file).collect();
+        // If this fails, each mark asks again, and says so.
+        let find_files = || self.debug.map(|debug| debug.find_files(&files));
+        let (_, ()) = rayon::join(find_files, || self.lookup.prepare(!marks.is_empty()));
+        let functions = self.debug.map(|debug| functions::search(debug, marks));
+        let of_mark = |(index, mark): (usize, &Mark)| {
+            let made = self.of(mark, functions.as_ref());
+            self.lookup.release();
+            made.map_err(|problem| UnplacedMark { mark: index, problem })
+        };
+        let indexed: Vec<(usize, &Mark)> = marks.iter().enumerate().collect();
+        let made: Vec<Result<Vec<FoundMark>, UnplacedMark>> = indexed.par_iter().map(|&one| of_mark(one)).collect();
+        let mut found = FoundMarks { markers: Vec::new(), unplaced: Vec::new() };
+        for made in made {
+            match made {
+                Ok(markers) => found.markers.extend(markers),
+                Err(unplaced) => found.unplaced.push(unplaced),
+            }
+        }
+        found
+    }
+
+    fn of(&self, mark: &Mark, functions: Option<&FunctionSearch>) -> Result<Vec<FoundMark>, MarkProblem> {
+        let described = match (&mark.place, self.debug, functions) {
+            (_, None, _) | (_, _, None) => Err(MarkProblem::NoDebugInfo),
+            (MarkPlace::Line { file, line }, Some(debug), _) => {
+                debug.info().allow(STEPS);
+                lines::find(debug, self.lookup, mark, file, *line).map(|made| vec![made])
+            }
+            (MarkPlace::Entry(pattern), Some(debug), Some(functions)) => {
+                debug.info().allow(STEPS);
+                let meant = functions.meant(pattern);
+                meant.and_then(|functions| entries::find(debug, self.lookup, self.symbols, mark, &functions))
+            }
+            (MarkPlace::Return(_), ..) => Err(MarkProblem::NoCode),
+        };
+        match (&mark.place, described) {
+            (MarkPlace::Entry(pattern), Err(MarkProblem::NoDebugInfo | MarkProblem::NoSuchFunction))
+                if mark.args.is_empty() && self.is_linked =>
+            {
+                by_symbol::find(self.symbols, mark, pattern)
+            }
+            (_, described) => described,
+        }
+    }
+}
+
+/// Adds the markers, with what there is at each site.
+pub(super) fn join<'a>(
+    found: &'a FoundMarks,
+    joined: &mut RawMarkers<'a>,
+    lookup: SiteLookup<'_>,
+    diagnostics: &mut Diagnostics,
+) {
+    let texts = &mut joined.texts;
+    let size = |mark: &FoundMark| mark.name.len() + mark.file.len() + mark.format.len() + mark.args.len();
+    texts.raise(found.markers.iter().map(size).sum::<usize>() as u64 + 64 * found.markers.len() as u64);
+    for mark in &found.markers {
+        let interned = [&*mark.name, &*mark.file, &*mark.format, &*mark.args].map(|text| texts.intern(text.as_bytes()));
+        let [Some(name), Some(file), Some(format), Some(args)] = interned else {
+            let (section, offset, bound) = (DECLARATIONS, SectionOffset(0), texts.bound());
+            return diagnostics.error(&Error::TooMuchText { section, offset, bound });
+        };
+        let declared = describe(mark.format.as_bytes(), mark.args.as_bytes()).args;
+        let unresolved: Vec<Argument> = declared.iter().map(|one| Argument::unresolved(&one.text)).collect();
+        let look_up = |site: &FoundSite| {
+            let is_entry = site.origin == Origin::Entry;
+            let wanted = MarkerLine { file: &mark.file, line: mark.scope_line, args: &declared, is_entry };
+            let raw = RawSite::without_record(Some(site.pc), site.origin);
+            let (surroundings, mut probed) = lookup.site(&wanted, &raw, &unresolved, false);
+            let judged = probed.exactness.zip(probed.reason.as_ref());
+            if let Some((exactness, reason)) =
+                judged.and_then(|(exactness, reason)| site.certainty.judge(exactness, reason))
+            {
+                (probed.exactness, probed.reason) = (Some(exactness), Some(reason));
+            }
+            (raw, (surroundings, probed))
+        };
+        let (sites, answers) = mark.sites.par_iter().map(look_up).unzip();
+        joined.markers.push(RawMarker {
+            name,
+            file,
+            line: mark.line,
+            format,
+            args,
+            declared: false,
+            is_ghost: false,
+            is_mark: true,
+            sites,
+            problem: mark.problem.clone(),
+            ghost: None,
+            found: answers,
+        });
+        lookup.release();
+    }
+}

@@ -1,0 +1,82 @@
+//! Markers without a record are watched: what a mark on a line that prints shows is what the line prints.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value as Json;
+use simple_markers_tests::tools::{ended, find, run};
+use simple_markers_tests::watched::can_watch;
+use simple_markers_tests::{fixture, marks};
+
+use crate::trace::trace;
+
+/// The first word of a text. Each line of the program has its own.
+fn word(text: &str) -> &str {
+    text.split(' ').next().unwrap_or_default()
+}
+
+/// The words of the marks of which each place is exact or likely.
+fn certain(options: &[&str], marks: &[String], program: &Path) -> Vec<String> {
+    let mut smark = Command::new(fixture::smark());
+    let said = ended(smark.args(["list", "--json"]).args(options).arg(program)).success();
+    let document: Json = serde_json::from_str(&said).expect("JSON");
+    let markers = document["images"][0]["markers"].as_array().expect("markers");
+    assert_eq!(markers.len(), marks.len());
+    let is_certain = |site: &Json| ["exact", "likely"].contains(&site["exactness"].as_str().unwrap_or_default());
+    let certain = markers.iter().filter(|marker| marker["sites"].as_array().expect("sites").iter().all(is_certain));
+    certain.map(|marker| word(marker["format"].as_str().expect("a format")).to_owned()).collect()
+}
+
+/// The texts by their first words, in order.
+fn by_word<'t>(texts: impl Iterator<Item = &'t str>) -> HashMap<&'t str, Vec<&'t str>> {
+    let mut words: HashMap<&str, Vec<&str>> = HashMap::new();
+    texts.for_each(|text| words.entry(word(text)).or_default().push(text));
+    words
+}
+
+/// Whether a text is what was printed, as far as it claims to know.
+fn agrees(said: &str, printed: &str) -> bool {
+    let claims = |said: &str| !said.ends_with('?') && !said.starts_with('<');
+    said.split(' ').count() == printed.split(' ').count()
+        && said.split(' ').zip(printed.split(' ')).all(|(said, printed)| !claims(said) || said == printed)
+}
+
+#[test(cases = ["gcc", "clang"])]
+fn marks_show_what_the_lines_print(compiler: &str) {
+    if !can_watch() || find(compiler).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/marks/printed.c");
+    let marks = marks::of_printed(&source);
+    assert_eq!(marks.len(), 10, "{marks:#?}");
+    let options: Vec<&str> = marks.iter().flat_map(|mark| ["--mark", mark]).collect();
+    let places: Vec<String> =
+        marks.iter().map(|mark| format!(" {}: ", mark.split(" \"").next().expect("a place"))).collect();
+    for level in ["-O0", "-Og", "-O1", "-O2", "-O3", "-Os"] {
+        let program = folder.path().join(format!("printed{level}"));
+        run(Command::new(compiler).args(["-g", level]).arg(&source).arg("-o").arg(&program));
+        let lines = trace(&options, &[&program]);
+        let is_traced = |line: &&String| places.iter().any(|place| line.contains(place));
+        let (traced, printed): (Vec<&String>, Vec<&String>) = lines.iter().partition(is_traced);
+        let traced = traced.iter().filter_map(|line| Some(line.rsplit_once(": ")?.1));
+        if level == "-O0" {
+            assert_eq!(traced.collect::<Vec<_>>(), printed, "{compiler} {level}");
+            continue;
+        }
+        let (traced, printed) = (by_word(traced), by_word(printed.iter().map(|line| line.as_str())));
+        let certain = certain(&options, &marks, &program);
+        assert!(certain.len() > 5, "{compiler} {level}: {certain:?}");
+        for word in certain.iter().map(String::as_str) {
+            let (said, printed) = (&traced[word], &printed[word]);
+            // Compilers make a loop of a function that calls itself at its end.
+            if word == "fibonacci" && said.len() < printed.len() {
+                continue;
+            }
+            assert_eq!(said.len(), printed.len(), "{compiler} {level}: {said:?} {printed:?}");
+            let agree = said.iter().zip(printed).all(|(said, printed)| agrees(said, printed));
+            assert!(agree, "{compiler} {level}: {said:?} {printed:?}");
+        }
+    }
+}
