@@ -73,8 +73,10 @@ impl<'a> From<&Row<'a>> for Fields<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     globs: Vec<(Field, GlobMatcher)>,
-    /// Whether the places that the user named are selected, and without globs nothing else.
+    /// Whether the places that the user named are selected.
     has_marks: bool,
+    /// Whether they are selected beside all markers, if there is no glob.
+    are_beside: bool,
 }
 
 /// A pattern that no row matches.
@@ -131,7 +133,7 @@ impl Selection {
     #[must_use]
     pub fn may_match_name(&self, name: &str) -> bool {
         let mut of_names = self.globs.iter().filter(|(field, _)| *field == Field::Name).peekable();
-        let is_any = of_names.peek().is_none() && !(self.has_marks && self.globs.is_empty());
+        let is_any = of_names.peek().is_none() && !self.has_marks_alone();
         is_any || of_names.any(|(_, glob)| glob.is_match(name))
     }
 
@@ -155,10 +157,21 @@ impl Selection {
         self.has_marks = true;
     }
 
+    /// Selects the places that the user named beside all markers.
+    pub fn add_marks_beside(&mut self) {
+        self.has_marks = true;
+        self.are_beside = true;
+    }
+
+    /// Whether nothing but the places that the user named is selected.
+    fn has_marks_alone(&self) -> bool {
+        self.globs.is_empty() && self.has_marks && !self.are_beside
+    }
+
     /// Whether everything is selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.globs.is_empty() && !self.has_marks
+        self.globs.is_empty() && !self.has_marks_alone()
     }
 
     /// Whether a row matches.
@@ -166,7 +179,7 @@ impl Selection {
     pub fn matches(&self, row: &Row<'_>) -> bool {
         let matches = || self.all(|field, glob| field.in_row(row).any(|value| glob.is_match(&*value)));
         match self.has_marks {
-            true => row.marker.is_mark || (!self.globs.is_empty() && matches()),
+            true => row.marker.is_mark || (!self.has_marks_alone() && matches()),
             false => matches(),
         }
     }

@@ -205,6 +205,7 @@ impl Check {
 
     /// Takes from the settings what no option says.
     pub(crate) fn settle(&mut self, project: &ProjectSettings) -> anyhow::Result<()> {
+        self.inputs.take_marks_beside();
         let levels = project.settings.levels.iter().map(|level| (level.value.severity, level.value.codes.clone()));
         self.levels.0.splice(0..0, levels);
         self.lock = self.lock.take().or_else(|| project.lock());

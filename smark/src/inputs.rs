@@ -88,6 +88,16 @@ impl Inputs {
         self.filters.selection(&patterns)
     }
 
+    /// Takes these places alone.
+    pub(crate) fn set_marks(&mut self, marks: Vec<Mark>) {
+        self.filters.marks = MarkOptions::of(marks);
+    }
+
+    /// Takes places that the user named beside all markers.
+    pub(crate) fn take_marks_beside(&mut self) {
+        self.filters.marks.are_beside = true;
+    }
+
     /// The folders with separate debug files that options name.
     pub(crate) fn debug_dir(&self) -> &[PathBuf] {
         &self.filters.debug_dir
@@ -201,8 +211,10 @@ impl Filters {
     /// The selection by these options and some patterns for names.
     pub(crate) fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
         let mut selection = Selection::default();
-        if !self.marks.is_empty() {
-            selection.add_marks();
+        match (self.marks.is_empty(), self.marks.are_beside) {
+            (true, _) => {}
+            (false, true) => selection.add_marks_beside(),
+            (false, false) => selection.add_marks(),
         }
         let names = self.name.iter().chain(patterns);
         let fields = [(Field::Module, &self.module), (Field::Function, &self.function)];
@@ -257,7 +269,16 @@ impl MarkerSelection {
 
     /// Reports the places that no file has.
     pub(crate) fn report_marks(&self, console: &Console) -> Status {
-        let messages = self.unplaced.messages(&self.marks);
+        self.report_unplaced(console, &self.marks)
+    }
+
+    /// The same for the first place that the user named.
+    pub(crate) fn report_first_mark(&self, console: &Console) -> Status {
+        self.report_unplaced(console, self.marks.get(..1).unwrap_or_default())
+    }
+
+    fn report_unplaced(&self, console: &Console, marks: &[Mark]) -> Status {
+        let messages = self.unplaced.messages(marks);
         messages.iter().for_each(|message| console.error(message));
         if messages.is_empty() { Status::Done } else { Status::NoMatch }
     }

@@ -20,6 +20,9 @@ pub(crate) struct MarkOptions {
     /// Read such places from a file, one in a line; a line that begins with `#` is a comment
     #[arg(long, value_name = "FILE")]
     marks: Vec<PathBuf>,
+    /// Whether they are taken beside all markers.
+    #[arg(skip)]
+    pub(crate) are_beside: bool,
 }
 
 fn parse(text: &str) -> Result<Mark, String> {
@@ -27,6 +30,11 @@ fn parse(text: &str) -> Result<Mark, String> {
 }
 
 impl MarkOptions {
+    /// These places alone.
+    pub(crate) fn of(mark: Vec<Mark>) -> Self {
+        Self { mark, ..Self::default() }
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.mark.is_empty() && self.marks.is_empty()

@@ -183,3 +183,82 @@ fn marks_come_from_a_file_too() {
     let said = format!("{}:2:1: it names no place: write FILE:LINE or FUNCTION()", path.display());
     assert!(ended.stderr.contains(&said), "{}", ended.stderr);
 }
+
+#[test]
+fn variables_at_a_line_are_listed_with_better_lines() {
+    const LOST: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int size = atoi(argv[argc - 1]);
+    int twice = size * 2;
+    printf(\"%d\\n\", twice);
+    puts(argv[0]);
+    puts(\"end\");
+    return 0;
+}
+";
+    if find("gcc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), "gcc", &["-O2"], &[("lost.c", LOST)]);
+    let said = smark(&["list", "--at", "lost.c:8"], &program).success();
+    let words: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    let has = |start: &[&str]| words.iter().any(|words| words.starts_with(start));
+    for name in ["argc", "argv", "size", "twice"] {
+        assert!(has(&[name]), "{name}: {said}");
+    }
+    assert!(has(&["twice", "lost:"]), "{said}");
+    // Where it is printed it can be read.
+    let (_, better) = said.split_once("lines nearby where more can be read:\n").expect(&said);
+    assert!(better.lines().any(|line| line.starts_with("  lost.c:6  ")), "{said}");
+    let json = smark(&["list", "--at", "lost.c:8", "--json"], &program).success();
+    let document: Json = serde_json::from_str(&json).expect("JSON");
+    let names: Vec<&str> = document["images"][0]["markers"][0]["args"]
+        .as_array()
+        .expect("arguments")
+        .iter()
+        .filter_map(Json::as_str)
+        .collect();
+    assert_eq!(names, ["argc", "argv", "size", "twice"]);
+    assert_eq!(smark(&["list", "--at", "none.c:8"], &program).status, 1);
+    assert_eq!(smark(&["list", "--at", "lost.c"], &program).status, 2);
+}
+
+#[test]
+fn a_check_holds_marks_over_releases() {
+    if find("gcc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), "gcc", &["-O1"], &[("queue.c", QUEUE)]);
+    let lock = folder.path().join("marks.lock");
+    let places = folder.path().join("places");
+    std::fs::write(&places, "submit() \"%ld\", tag\nqueue_drain()\n").expect("written");
+    let (lock, places) = (lock.to_str().expect("UTF-8"), places.to_str().expect("UTF-8"));
+    let check = |more: &[&str]| {
+        smark(&[&["check", "--deny", "baseline", "--lock", lock, "--marks", places], more].concat(), &program)
+    };
+    assert_eq!(check(&["--update"]).status, 0, "{}", std::fs::read_to_string(lock).unwrap_or_default());
+    assert_eq!(check(&[]).status, 0);
+    // A release without one of the functions, and with one that is called otherwise.
+    let changed = QUEUE.replace("long tag", "long number").replace("(int)tag", "(int)number");
+    let drained = changed.replace("    queue_drain(&queue);\n", "");
+    let (head, tail) = drained.split_once("__attribute__((noinline)) void queue_drain").expect("the function");
+    let without = format!("{head}{}", tail.split_once('\n').expect("its line").1);
+    compiled(folder.path(), "gcc", &["-O1"], &[("queue.c", &without)]);
+    let ended = check(&[]);
+    assert_eq!(ended.status, 1);
+    assert!(
+        ended.stderr.contains("mark queue_drain(): the debug information has no such function"),
+        "{}",
+        ended.stderr
+    );
+    let said = &ended.stdout;
+    assert!(said.contains("queue_drain(): "), "{said}");
+    assert!(said.contains("`tag` is absent"), "{said}");
+    // The help names no macro: there is none.
+    assert!(said.contains("`smark list --at ") && said.contains("queue.c:5` says which variables"), "{said}");
+    assert!(!said.contains("simple_mark_"), "{said}");
+}

@@ -230,6 +230,7 @@ impl Comparison<'_> {
                 can_keep: CanKeep::default(),
                 is_async: false,
                 is_anchored: false,
+                is_mark: false,
                 exception: None,
             });
         }

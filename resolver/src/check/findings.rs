@@ -54,6 +54,7 @@ pub(super) fn finding(checked: &CheckedMarker, column: Option<u32>, problem: Pro
         can_keep: CanKeep::default(),
         is_async: false,
         is_anchored: false,
+        is_mark: false,
         exception: None,
     }
 }
@@ -66,7 +67,7 @@ struct Of<'a> {
 
 impl Of<'_> {
     fn finding(&self, problem: Problem) -> Finding {
-        finding(self.checked, self.marker.column, problem)
+        Finding { is_mark: self.marker.is_mark, ..finding(self.checked, self.marker.column, problem) }
     }
 
     /// A finding about some of the live sites.
@@ -118,7 +119,13 @@ impl Of<'_> {
 
     fn exactness(&self, findings: &mut Vec<Finding>) {
         let mut by_verdict: BTreeMap<Exactness, Vec<&Site>> = BTreeMap::new();
-        for site in self.marker.live_sites().filter(|site| site.exactness != Some(Exactness::Exact)) {
+        // A line that the user named is never better than likely in optimised code.
+        let is_best = |exactness: Option<Exactness>| match exactness {
+            Some(Exactness::Exact) => true,
+            Some(Exactness::Likely) => self.marker.is_mark,
+            _ => false,
+        };
+        for site in self.marker.live_sites().filter(|site| !is_best(site.exactness)) {
             by_verdict.entry(site.exactness.unwrap_or(Exactness::Unproven)).or_default().push(site);
         }
         for (verdict, affected) in by_verdict {

@@ -45,6 +45,8 @@ pub struct Finding {
     pub is_async: bool,
     /// Whether the marker has its own instruction at all sites that the finding is about.
     pub is_anchored: bool,
+    /// Whether the user named the place of the marker, which has no source of its own.
+    pub is_mark: bool,
     /// Why the finding is excepted; `None` if it is not.
     pub exception: Option<Exception>,
 }

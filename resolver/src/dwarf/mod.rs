@@ -69,6 +69,7 @@ mod unsupported;
 mod variable;
 mod variable_location;
 mod variants;
+mod visible_names;
 mod whole_scope;
 mod written_inlined;
 

@@ -11,6 +11,9 @@ pub fn help(finding: &Finding) -> String {
     if let Problem::NoVariables { has_lines, rust, c, setting, .. } = &finding.problem {
         return debug_information(*has_lines, *rust, *c, setting.as_ref());
     }
+    if finding.is_mark {
+        return of_mark(finding);
+    }
     // An argument that got worse needs what its verdict needs.
     let code = match finding.problem {
         Problem::Worse { found, .. } => found.code(),
@@ -29,6 +32,16 @@ pub fn help(finding: &Finding) -> String {
     let anchor_helps = finding.causes.iter().any(is_change);
     let place = FindingPlace { file: &finding.file, is_async: finding.is_async };
     advice(code, place, finding.argument.as_deref(), finding.can_keep, anchor_helps)
+}
+
+/// The help for a place that the user named.
+fn of_mark(finding: &Finding) -> String {
+    let place = format!("{}:{}", finding.file, finding.line.unwrap_or(0));
+    match (finding.code, &finding.argument) {
+        (Code::FormatMismatch, _) => "write the conversion for the type".to_owned(),
+        (_, Some(_)) => format!("`smark list --at {place}` says which variables can be read there and nearby"),
+        (_, None) => format!("name another place: `smark list --at {place}` says which lines nearby are better"),
+    }
 }
 
 /// The help for an anchored marker that is not exact.

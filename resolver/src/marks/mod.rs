@@ -10,6 +10,7 @@
 //! `FILE` is a path, or the end of one. `NAME` is the name of a function, or the end of its path
 //! (`push`, `Queue::push`); with `*` and `?` it is a glob. `format` is a string of C.
 
+mod error;
 mod pattern;
 mod text;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use simple_markers_record::{args, printf};
 
+pub use error::{MarkError, MarkErrorKind};
 pub use pattern::FunctionPattern;
 
 /// What the result of a function is called in the arguments of a mark at its return.
@@ -33,6 +35,8 @@ pub struct Mark {
     pub format: String,
     /// The arguments as written, with commas between them.
     pub args: String,
+    /// Whether the arguments are all variables that are in scope there, and `args` is empty.
+    pub has_all_variables: bool,
 }
 
 /// Where a mark is in the source.
@@ -49,46 +53,6 @@ pub enum MarkPlace {
     Entry(FunctionPattern),
     /// Where a function returns.
     Return(FunctionPattern),
-}
-
-/// Why a text is no mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MarkError {
-    /// Where the mistake is in the text, in bytes.
-    pub offset: usize,
-    /// What is wrong.
-    pub kind: MarkErrorKind,
-}
-
-/// What is wrong with a mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MarkErrorKind {
-    /// It is neither a line nor a function.
-    NoPlace,
-    /// The line is no number from 1 to 4,294,967,295.
-    Line,
-    /// The function has no name.
-    NoFunction,
-    /// The glob of the functions is malformed.
-    Glob,
-    /// The format has no closing quote.
-    OpenFormat,
-    /// The format has an escape that C does not have, or one that is no character.
-    Escape,
-    /// Something other than a comma follows the format.
-    Comma,
-    /// The format has a malformed conversion.
-    Conversion(String),
-    /// The format takes another number of arguments than are given.
-    Count {
-        /// How many it takes.
-        taken: usize,
-        /// How many there are.
-        given: usize,
-    },
-    /// `$return` stands where no function returns.
-    Result,
 }
 
 impl Mark {
@@ -137,7 +101,14 @@ impl Mark {
             return error(MarkErrorKind::Result);
         }
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ").into();
-        Ok(Self { name, place, format, args: args.to_owned() })
+        Ok(Self { name, place, format, args: args.to_owned(), has_all_variables: false })
+    }
+
+    /// A line, with all variables that are in scope there.
+    #[must_use]
+    pub fn with_all_variables(file: &str, line: u32) -> Self {
+        let (name, place) = (format!("{file}:{line}").into(), MarkPlace::Line { file: file.into(), line });
+        Self { name, place, format: String::new(), args: String::new(), has_all_variables: true }
     }
 
     fn place(name: &str) -> Result<MarkPlace, MarkError> {

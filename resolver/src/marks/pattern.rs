@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::MarkErrorKind;
+use super::error::MarkErrorKind;
 
 /// Functions, by name and, if several have it, by the place of their declaration.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The format of a mark: a string as C writes it (C11, 6.4.5).
 
-use super::{MarkError, MarkErrorKind};
+use super::error::{MarkError, MarkErrorKind};
 
 /// The text of a string that begins with a quote, and how many bytes it takes with its quotes.
 pub(super) fn unquoted(quoted: &str) -> Result<(String, usize), MarkError> {

@@ -29,6 +29,7 @@ mod lazy_debug;
 mod line_sites;
 mod line_table_sites;
 mod lookup;
+mod mark_problem;
 mod markers;
 mod marks;
 mod module;
@@ -80,7 +81,7 @@ pub use exactness::{
     PatchesUnknown, Predecessor,
 };
 pub use line_sites::{LineProblem, LineSite, LineSites};
-pub use marks::{FunctionCandidate, MarkProblem, UnplacedMark};
+pub use mark_problem::{FunctionCandidate, MarkProblem, UnplacedMark};
 pub use module::module_name;
 use part::Part;
 pub use place::{PlaceError, root_of};

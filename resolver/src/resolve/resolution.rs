@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::marks::UnplacedMark;
+use super::mark_problem::UnplacedMark;
 use super::site_place::SitePlace;
 use super::words_mistake::WordsMistake;
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};

@@ -251,6 +251,16 @@ impl<'a> SiteDebug<'a> {
         self.debug.function_starting_at(address).ok().flatten()
     }
 
+    /// The parameters and variables that a marker of `file` and `line` at a place can name, the outermost
+    /// first.
+    pub(super) fn visible(&self, pc: Pc, file: &str, line: u32) -> Result<Vec<String>, Error> {
+        let Some(pc) = pc.vaddr(self.layout) else { return Ok(Vec::new()) };
+        match self.debug.scope_at(pc, file, line)? {
+            Some(scope) => self.debug.visible_names(&scope, file, line),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// The out-of-line function that holds a place; `None` if the debug information describes none.
     pub(super) fn function(&self, pc: Pc) -> Result<Option<Arc<str>>, Error> {
         let Some(pc) = pc.vaddr(self.layout) else { return Ok(None) };

@@ -1,5 +1,6 @@
 //! `smark list`: the markers of programs, or the events of the kernel, a line for each.
 
+mod at;
 mod kernel;
 
 use std::io::{self, BufWriter, Write as _};
@@ -40,6 +41,9 @@ pub(crate) struct List {
     /// subsystems, -v shows the fields
     #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir"])]
     kernel: bool,
+    /// Show which variables can be read at a line of the source, in each of its copies, and name lines nearby where more can
+    #[arg(long, value_name = "FILE:LINE", value_parser = at::FileLine::parse, conflicts_with_all = ["kernel", "mark", "marks"])]
+    at: Option<at::FileLine>,
 }
 
 const EXAMPLES: &str = "\
@@ -50,6 +54,8 @@ EXAMPLES
       smark list -v 'scsi:*' drivers/scsi/scsi_mod.ko
   What the compiler removed, in everything that was built:
       smark list -r -f '<eliminated>' target/release
+  Which variables can be read at a line, without a marker there:
+      smark list --at queue.c:42 ./server
   For a program to read:
       smark list --json ./server | jq '.images[].markers[].name'
   The events of the kernel's scheduler:
@@ -63,7 +69,10 @@ EXIT STATUS
   2  a file could not be read, is not ELF, or has malformed records; the rest is still shown. With --kernel: tracefs cannot be read";
 
 impl List {
-    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
+        if let Some(at) = &self.at {
+            return at::list(self.inputs, at, self.json, console);
+        }
         // Rows only need function names, and symbols usually have them.
         let verbosity = match self.verbose {
             0 => Verbosity::Rows,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::certainty::Certainty;
-use super::functions::FunctionCandidate;
-use super::{FoundMark, FoundSite, MarkProblem};
+use super::certainty::PlaceCertainty;
+use super::found::{FoundMark, FoundSite};
 use crate::demangle::{demangle, demangle_in_full};
 use crate::image::symbols::{Symbol, Symbols};
 use crate::marks::{FunctionPattern, Mark};
 use crate::resolve::Origin;
+use crate::resolve::mark_problem::{FunctionCandidate, MarkProblem};
 use crate::resolve::pc::Pc;
 use crate::text;
 
@@ -61,7 +61,7 @@ pub(super) fn find(
 }
 
 fn site(symbol: &Symbol) -> FoundSite {
-    FoundSite { pc: Pc::linked(symbol.start), origin: Origin::Entry, certainty: Certainty::Code }
+    FoundSite { pc: Pc::linked(symbol.start), origin: Origin::Entry, certainty: PlaceCertainty::Code }
 }
 
 /// The name in the source of the function of a symbol; `None` if the symbol is that of a part of one.

@@ -4,14 +4,14 @@ use crate::resolve::{Exactness, ExactnessReason, MarkReason};
 
 /// What is known of a place of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Certainty {
+pub(super) enum PlaceCertainty {
     /// It is that of an instruction of the program, as the entry of a function.
     Code,
     /// It is that of a line, or of an inlined function.
     Place(MarkReason),
 }
 
-impl Certainty {
+impl PlaceCertainty {
     /// The verdict on a place, of which the instructions alone say this; `None` if theirs stays.
     pub(super) fn judge(self, exactness: Exactness, reason: &ExactnessReason) -> Option<(Exactness, ExactnessReason)> {
         let Self::Place(of) = self else { return None };

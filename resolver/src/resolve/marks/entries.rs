@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::certainty::Certainty;
-use super::{FoundMark, FoundSite, MarkProblem};
+use super::certainty::PlaceCertainty;
+use super::found::{FoundMark, FoundSite};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{FoundFunction, FunctionInstance};
@@ -14,6 +14,7 @@ use crate::image::symbols::Symbols;
 use crate::marks::Mark;
 use crate::ranges::Region;
 use crate::resolve::lookup::SiteLookup;
+use crate::resolve::mark_problem::MarkProblem;
 use crate::resolve::site_debug::SiteDebug;
 use crate::resolve::{MarkReason, Origin};
 
@@ -60,7 +61,7 @@ impl EntrySearch<'_, '_> {
     fn site(&self, instance: &FunctionInstance) -> Result<Option<FoundSite>, Error> {
         let site = |at: Vaddr, certainty| Some(FoundSite { pc: self.debug.pc(at)?, origin: Origin::Entry, certainty });
         if instance.is_inlined {
-            return Ok(site(instance.entry, Certainty::Place(self.inlined(instance)?)));
+            return Ok(site(instance.entry, PlaceCertainty::Place(self.inlined(instance)?)));
         }
         // Where the code is in several pieces, the first one may be the cold one.
         let entry = self.lookup.instructions.and_then(|code| code.function(instance.die)).map(|code| code.entry());
@@ -72,7 +73,7 @@ impl EntrySearch<'_, '_> {
             true => self.debug.info().behind_prologue(instance.die, entry)?,
             false => None,
         };
-        Ok(site(behind.unwrap_or(entry), Certainty::Code))
+        Ok(site(behind.unwrap_or(entry), PlaceCertainty::Code))
     }
 
     /// Whether gcc split the code there off a function, whose beginning it inlined elsewhere

@@ -2,23 +2,12 @@
 
 use std::sync::Arc;
 
-use super::MarkProblem;
 use crate::Error;
 use crate::dwarf::FoundFunction;
 use crate::dwarf::files::{Agreement, SourcePath};
 use crate::marks::{FunctionPattern, Mark, MarkPlace};
+use crate::resolve::mark_problem::{FunctionCandidate, MarkProblem};
 use crate::resolve::site_debug::SiteDebug;
-
-/// A function that a name may mean.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FunctionCandidate {
-    /// The file that declares it; empty if that is not known.
-    pub file: Arc<str>,
-    /// The line of its declaration, from 1; 0 if that is not known.
-    pub line: u32,
-    /// Its name, with the namespaces and types around it.
-    pub path: Arc<str>,
-}
 
 /// The functions that some marks may mean.
 pub(super) struct FunctionSearch {

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::certainty::Certainty;
-use super::{FoundMark, FoundSite, MarkProblem};
+use super::certainty::PlaceCertainty;
+use super::found::{FoundMark, FoundSite};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::files::SourcePath;
@@ -18,6 +18,7 @@ use crate::marks::Mark;
 use crate::ranges::Region;
 use crate::resolve::instructions::FunctionCode;
 use crate::resolve::lookup::SiteLookup;
+use crate::resolve::mark_problem::MarkProblem;
 use crate::resolve::site_debug::{OfLine, SiteDebug};
 use crate::resolve::{MarkReason, Origin};
 
@@ -58,6 +59,14 @@ pub(super) fn find<'a>(
     }
     found.sites.sort_by_key(|site| site.pc);
     found.sites.dedup_by_key(|site| site.pc);
+    if mark.has_all_variables {
+        let mut names: Vec<String> = Vec::new();
+        for site in &found.sites {
+            let visible = debug.visible(site.pc, path.as_str(), line).map_err(MarkProblem::Unreadable)?;
+            names.extend(visible.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+        }
+        found.args = names.join(", ");
+    }
     Ok(found)
 }
 
@@ -85,7 +94,7 @@ impl<'a> LineOfUnits<'_, 'a> {
                 false => self.entered(*unit, numbers, line)?,
             };
             let site = |(at, reason)| {
-                let certainty = Certainty::Place(reason);
+                let certainty = PlaceCertainty::Place(reason);
                 Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty })
             };
             sites.extend(places.into_iter().filter_map(site));

@@ -2,11 +2,13 @@
 //! (`crate::marks`).
 //!
 //! `lines` finds where the code of a line begins, `functions` which functions are meant, and `entries`
-//! where these are entered. Each site has a [`Certainty`], because a line proves less than a record.
+//! where these are entered. Each site has a
+//! certainty, because a line proves less than a record.
 
 mod by_symbol;
 mod certainty;
 mod entries;
+mod found;
 mod functions;
 mod lines;
 
@@ -15,91 +17,28 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_record::DECLARATIONS;
 
-use self::certainty::Certainty;
+use self::found::{FoundMark, FoundSite};
 use self::functions::FunctionSearch;
 use super::diagnostics::Diagnostics;
 use super::join::{RawMarker, RawMarkers, RawSite};
 use super::lookup::SiteLookup;
-use super::pc::Pc;
+use super::mark_problem::{MarkProblem, UnplacedMark};
 use super::site_debug::{MarkerLine, SiteDebug};
-use super::{Argument, LineProblem, Origin};
+use super::{Argument, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
 use crate::image::symbols::Symbols;
 use crate::marks::{Mark, MarkPlace};
 use crate::resolve::describe;
 
-pub use functions::FunctionCandidate;
-
 /// The entries and rows that may be read for each mark, in addition to the budget of the debug
 /// information as a whole.
 const STEPS: u64 = 4096;
-
-/// A mark that has no place in an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnplacedMark {
-    /// Its number in [`Request::marks`](super::Request::marks).
-    pub mark: usize,
-    /// Why it has none.
-    pub problem: MarkProblem,
-}
-
-/// Why a mark has no place in an image.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-#[non_exhaustive]
-pub enum MarkProblem {
-    /// The image has no debug information.
-    NoDebugInfo,
-    /// The debug information cannot be read.
-    Unreadable(Error),
-    /// No line program names the file.
-    NoSuchFile,
-    /// These files match the name equally well.
-    SeveralFiles(Vec<Arc<str>>),
-    /// The debug information describes no function of the name.
-    NoSuchFunction,
-    /// The name means these functions, and is no glob.
-    SeveralFunctions(Vec<FunctionCandidate>),
-    /// The functions have no code in the image.
-    NoCode,
-}
-
-impl MarkProblem {
-    /// The name of the problem, stable over versions (`docs/json.md`).
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.into()
-    }
-}
 
 /// The markers that one mark makes, and why it makes none.
 pub(super) struct FoundMarks {
     markers: Vec<FoundMark>,
     pub(super) unplaced: Vec<UnplacedMark>,
-}
-
-/// A marker that a mark makes.
-struct FoundMark {
-    name: String,
-    /// Where it is declared.
-    file: Arc<str>,
-    line: u32,
-    /// The line that decides which variables are declared before it.
-    scope_line: u32,
-    /// The text that is shown, and the arguments.
-    format: String,
-    args: String,
-    sites: Vec<FoundSite>,
-    /// Why there are none.
-    problem: Option<LineProblem>,
-}
-
-/// A place of a mark.
-struct FoundSite {
-    pc: Pc,
-    origin: Origin,
-    certainty: Certainty,
 }
 
 /// Where the places of marks are searched.
