@@ -127,7 +127,8 @@ impl<'a> Folding<'a> {
         let (mut folded, mut perhaps) = (vec![self.name(kept)], vec![self.name(kept)]);
         for symbol in group.iter().filter(|symbol| !std::ptr::eq(*symbol, kept)) {
             let name = self.name(symbol);
-            if symbol.is_indirect() || is_variant(name, self.name(kept)) {
+            let of = self.name(kept);
+            if symbol.is_indirect() || is_variant(name, of) || is_alias(name, of) {
                 continue;
             }
             match is_here(symbol) || is_dropped(symbol) {
@@ -186,6 +187,16 @@ fn base(symbol: &[u8]) -> &[u8] {
         Some(at) => symbol.get(..at.saturating_add(1)).unwrap_or(symbol),
         None => symbol,
     }
+}
+
+/// Whether one of two symbols is the name under which gcc calls the other's function in the same file
+/// (`f.localalias`, with `-fno-semantic-interposition`).
+fn is_alias(one: &[u8], other: &[u8]) -> bool {
+    let is_of = |one: &[u8], other: &[u8]| {
+        let rest = one.strip_prefix(other).and_then(|rest| rest.strip_prefix(b".localalias"));
+        rest.is_some_and(|rest| rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
+    };
+    is_of(one, other) || is_of(other, one)
 }
 
 /// Whether two symbols are variants that C++ makes of one constructor or destructor (`C1` and `C2`;
@@ -276,6 +287,13 @@ mod tests {
         assert!(!is_variant(b"_ZN1S2C1Ev", b"_ZN1S2C2Ev"));
         assert!(!is_variant(b"_ZN1SC1Ev", b"_ZN1TC1Ev"));
         assert!(!is_variant(b"C1", b"C2"));
+    }
+
+    #[test]
+    fn gcc_makes_local_aliases() {
+        assert!(is_alias(b"f.localalias", b"f") && is_alias(b"f", b"f.localalias.1"));
+        assert!(!is_alias(b"f.localalias", b"g") && !is_alias(b"f.part.0", b"f") && !is_alias(b"f", b"f"));
+        assert!(!is_alias(b"f.localaliases", b"f"));
     }
 
     #[test]
