@@ -1,101 +1,19 @@
 //! Notes of static probes in all files of this machine: what the resolver reads is what readelf
 //! prints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use simple_markers_resolver::resolve::{
-    Argument, Detail, Encoding, Exactness, Marker, Reason, ResolvedImage, Site, SitePlace, resolve_with,
-};
+use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::resolve::{Detail, Exactness, Marker, Reason, Site};
+use simple_markers_tests::computer::Computer;
 use simple_markers_tests::fixture;
+use simple_markers_tests::gdb::{Next, Session};
+use simple_markers_tests::header::{Compiler, Language};
+use simple_markers_tests::notes::{Note, address, files, gdb, listed_by_bpftrace, ours, readelf, resolved};
 use simple_markers_tests::tools::{find, output, run, skipped, tries_everything};
-
-/// A note: name, address, semaphore, and the operands of its arguments. A place that the linker
-/// dropped has no address.
-type Note = (String, Option<u64>, Option<u64>, Vec<String>);
-
-/// The executables and shared objects below a folder that name the section.
-fn files(folder: &str) -> Vec<PathBuf> {
-    let searched = Command::new("grep").args(["-rlaF", ".note.stapsdt", folder]).output().expect("grep runs");
-    let listed = String::from_utf8(searched.stdout).expect("UTF-8");
-    let is_linked = |path: &PathBuf| {
-        let start = fs::read(path).unwrap_or_default();
-        start.starts_with(b"\x7fELF") && matches!(start.get(16), Some(2 | 3)) && !path.is_symlink()
-    };
-    listed.lines().map(PathBuf::from).filter(is_linked).collect()
-}
-
-/// How far the image was moved: from the address in its notes to that of the section.
-fn moved(path: &Path, base: u64) -> u64 {
-    let sections = run(Command::new("readelf").args(["--sections", "--wide"]).arg(path));
-    let line = sections.lines().find(|line| line.contains(" .stapsdt.base "));
-    let address = line.and_then(|line| line.split_whitespace().skip_while(|word| *word != "PROGBITS").nth(1));
-    let now = address.and_then(|address| u64::from_str_radix(address, 16).ok());
-    now.filter(|_| base != 0).map_or(0, |now| now.wrapping_sub(base))
-}
-
-/// The notes that readelf prints.
-fn theirs(path: &Path) -> BTreeSet<Note> {
-    let printed = run(Command::new("readelf").arg("--notes").arg(path));
-    let value = |line: &str, name: &str| {
-        let rest = line.split_once(name)?.1.trim_start();
-        Some(rest.split([',', '\n']).next()?.trim().to_owned())
-    };
-    let (mut found, mut name) = (BTreeSet::new(), String::new());
-    let mut addresses = (None, None);
-    for line in printed.lines().map(str::trim) {
-        if let Some(provider) = line.strip_prefix("Provider: ") {
-            name = format!("{provider}:");
-        } else if let Some(rest) = line.strip_prefix("Name: ") {
-            name.push_str(rest);
-        } else if line.starts_with("Location: ") {
-            let number = |of| u64::from_str_radix(value(line, of)?.strip_prefix("0x")?, 16).ok();
-            let (place, base) = (number("Location:").expect("an address"), number("Base:").expect("a base"));
-            let moved = moved(path, base);
-            let at = |address: u64| (address != 0).then(|| address.wrapping_add(moved));
-            addresses = (at(place), number("Semaphore:").and_then(at));
-        } else if let Some(operands) = line.strip_prefix("Arguments:") {
-            // Only brackets have a space inside.
-            let joined = operands.replace(", ", ",").replace("@$", "@");
-            let operands = joined.split_whitespace().map(str::to_owned).collect();
-            found.insert((name.clone(), addresses.0, addresses.1, operands));
-        }
-    }
-    found
-}
-
-/// An argument as its note has it.
-fn operand(argument: &Argument) -> String {
-    let place = match &argument.reason {
-        Some(Reason::Operand { operand, .. }) => operand.to_string(),
-        _ => argument.location_text.as_deref().unwrap_or_default().replace("= ", ""),
-    };
-    let sign = if argument.encoding == Some(Encoding::Signed) { "-" } else { "" };
-    let float = if argument.encoding == Some(Encoding::Float) { "f" } else { "" };
-    let size = argument.size.map(|size| size.to_string()).unwrap_or_default();
-    format!("{sign}{size}{float}@{}", place.replace(", ", ","))
-}
-
-fn ours(image: &ResolvedImage) -> BTreeSet<Note> {
-    let at = |place: &SitePlace| match place {
-        SitePlace::Address(address) => address.0,
-        SitePlace::Section { .. } => panic!("it is linked"),
-    };
-    let note = |marker: &Marker, site: &Site| {
-        let switch = site.switch.as_ref().and_then(|switch| switch.place.as_ref()).map(at);
-        (marker.name.to_string(), site.place.as_ref().map(at), switch, site.args.iter().map(operand).collect())
-    };
-    let notes = image.markers.iter().filter(|marker| marker.is_note);
-    notes.flat_map(|marker| marker.sites.iter().map(|site| note(marker, site))).collect()
-}
-
-fn resolved(path: &Path, detail: Detail) -> ResolvedImage {
-    let bytes = fs::read(path).expect("the file");
-    let mut resolution = resolve_with(&path.display().to_string(), &bytes, detail);
-    resolution.images.pop().unwrap_or_else(|| panic!("{}: {:?}", path.display(), resolution.failures))
-}
 
 #[test]
 fn notes_are_those_that_readelf_prints() {
@@ -103,12 +21,12 @@ fn notes_are_those_that_readelf_prints() {
         return;
     }
     // To search all files takes a while.
-    let files = files(if tries_everything() { "/usr" } else { "/usr/bin" });
+    let files = files(Path::new(if tries_everything() { "/usr" } else { "/usr/bin" }));
     if files.is_empty() {
         return skipped("no file below /usr has notes of static probes");
     }
     let compare = |path: &PathBuf| {
-        let (theirs, ours) = (theirs(path), ours(&resolved(path, Detail::Names)));
+        let (theirs, ours) = (readelf::notes(path), ours(&resolved(path, Detail::Names)));
         let only = |one: &BTreeSet<Note>, other| one.difference(other).take(3).cloned().collect::<Vec<_>>();
         let (missing, more) = (only(&theirs, &ours), only(&ours, &theirs));
         assert!(
@@ -121,6 +39,47 @@ fn notes_are_those_that_readelf_prints() {
     let notes: usize = files.iter().map(compare).sum();
     note!("{notes} notes of {} files", files.len());
     assert!(notes > 0);
+}
+
+/// With registers and memory that are made up, the evaluator reads what gdb reads.
+#[test]
+fn values_are_those_that_gdb_reads() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skipped("another processor than x86-64");
+    }
+    if ["gcc", "gdb", "readelf", "grep", "bpftrace"].iter().any(|tool| find(tool).is_none()) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut compared = 0;
+    let mut compare = |path: &Path, may_be_refused: bool| {
+        let found = gdb::compare(path, &resolved(path, Detail::Places));
+        assert_eq!(found.different, [""; 0], "{}", path.display());
+        assert!(may_be_refused || found.refused.is_empty(), "{}: {:?}", path.display(), found.refused);
+        let named: BTreeSet<String> = readelf::notes(path).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(listed_by_bpftrace(path), named, "{}", path.display());
+        compared += found.same;
+    };
+    if headers(folder.path()).is_some() {
+        for level in ["-O0", "-O2"] {
+            let program = folder.path().join(format!("values{level}"));
+            let source = fixture::workspace().join("tests/notes/values.c");
+            run(Command::new("gcc").arg(level).arg(source).arg("-o").arg(&program));
+            // gdb 13 parses no `f`, as in `8f@%rax`, and no thread-local symbol.
+            compare(&program, true);
+        }
+    }
+    // Many notes, or other compilers' ones, where they are installed.
+    for path in
+        ["/usr/lib/postgresql/15/bin/postgres", "/usr/bin/python3.11", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"]
+    {
+        let path = Path::new(path);
+        if path.exists() && !readelf::notes(path).is_empty() {
+            compare(path, true);
+        }
+    }
+    note!("{compared} values");
+    assert!(compared > 20);
 }
 
 /// The path of `sys/sdt.h`, copied to a folder without other headers of this machine; `None` if there is
@@ -171,7 +130,7 @@ fn each_processor_has_its_operands() {
             run(&mut build);
             let image = resolved(&program, Detail::Places);
             let what = format!("{compiler} {of:?} {level}");
-            assert_eq!(ours(&image), theirs(&program), "{what}");
+            assert_eq!(ours(&image), readelf::notes(&program), "{what}");
             let sites = || image.markers.iter().flat_map(|marker| &marker.sites);
             assert!(sites().all(|site| site.anchored && site.exactness == Some(Exactness::Exact)), "{what}");
             assert!(sites().all(|site| site.switch.as_ref().is_some_and(|switch| switch.problem.is_none())), "{what}");
@@ -183,6 +142,85 @@ fn each_processor_has_its_operands() {
     }
     // The image has its symbols, so an operand is refused only if the linker changed its meaning.
     assert!(unread.is_subset(&BTreeSet::from(["relocation", "small_register", "no_symbol"])), "{unread:?}");
+}
+
+/// What is read where gdb stops an emulated program is what the program prints.
+#[test]
+fn values_are_those_that_an_emulated_program_prints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(headers) = headers(folder.path()) else { return };
+    let source = fixture::workspace().join("tests/notes/values.c");
+    let (mut compared, mut named) = (0, BTreeSet::new());
+    for computer in [Computer::Aarch64, Computer::Riscv64] {
+        if !computer.has(Compiler::Gcc) {
+            continue;
+        }
+        for options in [&["-O0"][..], &["-O2"], &["-O2", "-fno-pie", "-no-pie", "-fno-section-anchors"]] {
+            if options == ["-O0"] && !tries_everything() {
+                continue;
+            }
+            let program = folder.path().join("program");
+            let mut build = computer.compilation(Compiler::Gcc, Language::C);
+            if computer == Computer::Riscv64 {
+                // RISC-V has no section anchors.
+                build.args(options.iter().filter(|option| **option != "-fno-section-anchors"));
+            } else {
+                build.args(options);
+            }
+            run(build.args(["-g", "-static", "-I"]).arg(&headers).arg(&source).arg("-o").arg(&program));
+            let printed = run(&mut computer.runs(&program));
+            let image = resolved(&program, Detail::Places);
+            let sites: BTreeMap<u64, (&Marker, &Site)> = image
+                .markers
+                .iter()
+                .filter(|marker| marker.name.starts_with("values:") && &*marker.name != "values:many")
+                .flat_map(|marker| marker.sites.iter().map(move |site| (marker, site)))
+                .filter_map(|(marker, site)| Some((address(site.place.as_ref()?), (marker, site))))
+                .collect();
+            let session = Session::start(computer, &program, "");
+            let bias = session.bias();
+            session.stop_at(&sites.keys().map(|at| Vaddr(*at)).collect::<Vec<_>>(), 4);
+            let what = format!("{computer:?} {options:?}");
+            for line in printed.lines().filter(|line| !line.starts_with("many:")) {
+                let Next::Stopped(at) = session.resume() else { panic!("{what}: it ended before {line}") };
+                let (marker, site) = sites[&at.0.wrapping_sub(bias)];
+                let (name, values) = line.split_once(": ").expect("a name");
+                assert_eq!(*marker.name, *format!("values:{name}"), "{what}");
+                let stopped = session.stopped();
+                for (index, (argument, value)) in site.args.iter().zip(values.split(", ")).enumerate() {
+                    let value = value.split_once(' ').expect("a value").1;
+                    // A pointer to a variable of the stack depends on the environment.
+                    if (name, index) == ("memory", 4) {
+                        continue;
+                    }
+                    match &argument.reason {
+                        Some(Reason::Operand { operand, problem }) => {
+                            assert!(operand.contains(".L"), "{what}: {operand}: {problem:?}");
+                        }
+                        _ => {
+                            let text = argument.location_text.as_deref().unwrap_or_default();
+                            if text.contains("lo") {
+                                named.insert(text.to_owned());
+                            }
+                            let is_thread_local = text.contains("tprel");
+                            let read = gdb::value(argument, &stopped);
+                            // qemu tells nobody where the variables of a thread are.
+                            assert!(is_thread_local || read.is_some(), "{what}: {text} is not read");
+                            let Some(read) = read else { continue };
+                            let is_same = if value.contains('.') {
+                                read.parse::<f64>().ok() == value.parse().ok()
+                            } else {
+                                read == value
+                            };
+                            assert!(is_same, "{what}: {name} arg{index} at {text}: {read}, it prints {value}");
+                            compared += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    note!("{compared} values, with the operands {named:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use object::{Endianness, elf};
 use super::Image;
 use super::symbol_table::strings_of;
 use crate::address::Vaddr;
-use crate::location::operand::{OperandProblem, SymbolPlace};
+use crate::location::operand::{OFFSET_TABLE, OperandProblem, SymbolPlace};
 
 /// Longer names are not read, in bytes.
 const WINDOW: usize = 1 << 10;
@@ -24,12 +24,18 @@ impl<'data> Image<'data> {
     /// The symbols of `.symtab`, or of `.dynsym` if the image is stripped. None of a relocatable
     /// object: they have no addresses yet.
     pub(crate) fn named_symbols(&self) -> NamedSymbols<'data> {
-        match &self.elf {
-            _ if self.is_relocatable() => NamedSymbols::default(),
+        let mut found = match &self.elf {
+            _ if self.is_relocatable() => return NamedSymbols::default(),
             object::File::Elf32(elf) => NamedSymbols::of(elf, self.data),
             object::File::Elf64(elf) => NamedSymbols::of(elf, self.data),
             _ => NamedSymbols::default(),
+        };
+        // It is a local symbol, so `.dynsym` does not have it. Linkers for x86 put it there.
+        let table = [".got.plt", ".got"].iter().find_map(|name| self.section_address(name, None));
+        if let Some(address) = table {
+            found.places.entry(OFFSET_TABLE.as_bytes()).or_insert_with(|| vec![SymbolPlace::Address(address)]);
         }
+        found
     }
 }
 

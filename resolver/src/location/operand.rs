@@ -110,12 +110,9 @@ pub fn located(operand: &str, size: u8, context: &OperandContext<'_>) -> Result<
         return Ok(Location::whole(Source::Value(small(address.plus(offset))?)));
     }
     let address = match syntax {
-        OperandSyntax::Parentheses if operand.starts_with('%') => {
-            let part = operand.split('(').next().unwrap_or_default().into();
-            return Err(OperandProblem::Relocation { part });
-        }
+        OperandSyntax::Parentheses if operand.starts_with('%') => low_part(operand, set, context)?,
         OperandSyntax::Att | OperandSyntax::Parentheses => memory(operand, set, context)?,
-        OperandSyntax::Brackets => memory_in_brackets(operand, set)?,
+        OperandSyntax::Brackets => memory_in_brackets(operand, set, context)?,
     };
     Ok(Location::whole(Source::Memory(address)))
 }
@@ -212,11 +209,55 @@ fn displacement(
             Some(number) if is_negative => found.offset = found.offset.wrapping_sub(number as i64),
             Some(number) => found.offset = found.offset.wrapping_add(number as i64),
             None if is_negative || found.start.is_some() => return Err(OperandProblem::Form),
-            None => found.start = Some(symbol(term, is_thread_local, context)?),
+            None => match term.strip_suffix("@GOTOFF") {
+                // The register that is added has the address of the table.
+                Some(name) => {
+                    let distance = address(name, term, context)?.wrapping_sub(address(OFFSET_TABLE, term, context)?);
+                    found.offset = found.offset.wrapping_add(distance as i64);
+                }
+                None => found.start = Some(symbol(term, is_thread_local, context)?),
+            },
         }
         rest = after;
     }
     Ok(found)
+}
+
+/// The symbol at the start of the global offset table.
+pub(crate) const OFFSET_TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
+
+/// The link-time address of a symbol in a `part` of an operand.
+fn address(name: &str, part: &str, context: &OperandContext<'_>) -> Result<u64, OperandProblem> {
+    match (context.symbols)(name)? {
+        SymbolPlace::Address(address) => Ok(address.0),
+        SymbolPlace::ThreadLocal(_) => Err(OperandProblem::Relocation { part: part.into() }),
+    }
+}
+
+/// Parses `%lo(symbol+8)(register)`, where the register has the rest of the symbol's address, and
+/// `%tprel_lo(symbol)(register)`, where it has that of the variable of the thread. The linker may have
+/// removed the instruction that set the register. So only the symbol counts.
+fn low_part(operand: &str, set: &dyn InstructionSet, context: &OperandContext<'_>) -> Result<Expr, OperandProblem> {
+    let (how, rest) = operand.split_once('(').ok_or(OperandProblem::Form)?;
+    let (term, base) = rest.strip_suffix(')').and_then(|rest| rest.split_once(")(")).ok_or(OperandProblem::Form)?;
+    value(base, set)?;
+    let (place, offset) = place(term, context)?;
+    let start = match (how, place) {
+        ("%lo", SymbolPlace::Address(address)) => Node::Address(address),
+        ("%tprel_lo", SymbolPlace::ThreadLocal(offset)) => Node::ThreadLocal(Expr::constant(offset)),
+        _ => return Err(OperandProblem::Relocation { part: how.into() }),
+    };
+    small(Expr::new(start).and_then(|start| start.plus(offset)))
+}
+
+/// Parses `symbol`, `symbol+8` or `symbol-8`: the place of the symbol, and what is added to it.
+fn place(term: &str, context: &OperandContext<'_>) -> Result<(SymbolPlace, i64), OperandProblem> {
+    let (name, offset) = term.split_at(term.find(['+', '-']).unwrap_or(term.len()));
+    let offset = match offset.strip_prefix('+').unwrap_or(offset) {
+        "" => 0,
+        offset => immediate(offset).ok_or(OperandProblem::Form)?,
+    };
+    Ok(((context.symbols)(name)?, offset))
 }
 
 /// The address of `symbol`, or of `symbol@tpoff` relative to the thread pointer.
@@ -285,15 +326,27 @@ fn memory(operand: &str, set: &dyn InstructionSet, context: &OperandContext<'_>)
     }
 }
 
-/// Parses `[base, offset]`, and `[base, index, lsl 3]` with the other ways to widen an index.
-fn memory_in_brackets(operand: &str, set: &dyn InstructionSet) -> Result<Expr, OperandProblem> {
+/// What `:lo12:` leaves of an address is below this.
+const PAGE: u64 = 1 << 12;
+
+/// Parses `[base, offset]`, `[base, index, lsl 3]` with the other ways to widen an index, and
+/// `[base, #:lo12:symbol]`, where the base has the page of the symbol.
+fn memory_in_brackets(
+    operand: &str,
+    set: &dyn InstructionSet,
+    context: &OperandContext<'_>,
+) -> Result<Expr, OperandProblem> {
     let inside = operand.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or(OperandProblem::Form)?;
     let mut parts = inside.split(',').map(str::trim);
     let base = value(parts.next().unwrap_or_default(), set)?;
     let (offset, how, rest) = (parts.next(), parts.next(), parts.next());
     let Some(offset) = offset else { return Ok(base) };
-    if offset.trim_start_matches('#').starts_with(':') {
-        return Err(OperandProblem::Relocation { part: offset.into() });
+    if let Some(part) = offset.trim_start_matches('#').strip_prefix(':') {
+        let relocation = || OperandProblem::Relocation { part: offset.into() };
+        let term = part.strip_prefix("lo12:").filter(|_| how.is_none()).ok_or_else(relocation)?;
+        let (SymbolPlace::Address(address), added) = place(term, context)? else { return Err(relocation()) };
+        // A file is moved by whole pages.
+        return small(base.plus((address.0.wrapping_add_signed(added) % PAGE) as i64));
     }
     if let (Some(offset), None) = (immediate(offset), how) {
         return small(base.plus(offset));
@@ -396,6 +449,8 @@ mod tests {
     fn symbols(name: &str) -> Result<SymbolPlace, OperandProblem> {
         match name {
             "table" => Ok(SymbolPlace::Address(Vaddr(0x4000))),
+            "late" => Ok(SymbolPlace::Address(Vaddr(0x7ff8))),
+            "_GLOBAL_OFFSET_TABLE_" => Ok(SymbolPlace::Address(Vaddr(0x5000))),
             "own.0" => Ok(SymbolPlace::ThreadLocal(0x18)),
             _ => Err(OperandProblem::NoSymbol { name: name.into() }),
         }
@@ -435,6 +490,14 @@ mod tests {
             (Processor::X86_64, "%fs:own.0@tpoff", "*(tls+0x18)"),
             (Processor::X86_64, "%fs:4+own.0@tpoff", "*(tls+0x18 + 4)"),
             (Processor::I386, "%gs:own.0@ntpoff", "*(tls+0x18)"),
+            (Processor::I386, "table@GOTOFF(%ebx)", "-0x1000(%ebx)"),
+            (Processor::I386, "12+table@GOTOFF(%ebx,%eax,4)", "*(%ebx + %eax * 4 - 0xff4)"),
+            (Processor::Aarch64, "[x0, #:lo12:table]", "*(x0)"),
+            (Processor::Aarch64, "[x0, #:lo12:late]", "*(x0+0xff8)"),
+            (Processor::Aarch64, "[x0, #:lo12:late+16]", "*(x0+0x8)"),
+            (Processor::Riscv64, "%lo(late)(a5)", "*(0x7ff8)"),
+            (Processor::Riscv64, "%lo(late+16)(a5)", "*(0x8008)"),
+            (Processor::Riscv64, "%tprel_lo(own.0-8)(a5)", "*(tls+0x18 - 0x8)"),
             (Processor::Aarch64, "[sp, 16]", "*(sp+0x10)"),
             (Processor::Aarch64, "[x0, #-8]", "*(x0-0x8)"),
             (Processor::Aarch64, "[x0, x1]", "*(x0 + x1)"),
@@ -456,13 +519,20 @@ mod tests {
             (Processor::X86_64, "%ah", 4, OperandProblem::SmallRegister { size: 1 }),
             (Processor::X86_64, ".LC0(%rip)", 8, OperandProblem::NoSymbol { name: ".LC0".into() }),
             (Processor::X86_64, "table@GOTPCREL(%rip)", 8, relocation("table@GOTPCREL")),
-            (Processor::I386, "table@GOTOFF(%ebx)", 4, relocation("table@GOTOFF")),
+            (Processor::I386, "own.0@GOTOFF(%ebx)", 4, relocation("own.0@GOTOFF")),
+            (Processor::I386, "table@GOTOFF", 4, OperandProblem::Form),
+            (Processor::I386, "gone@GOTOFF(%ebx)", 4, OperandProblem::NoSymbol { name: "gone".into() }),
             (Processor::X86_64, "own.0@tpoff(%rax)", 4, relocation("own.0@tpoff")),
             (Processor::X86_64, "%fs:0x28", 8, OperandProblem::Segment { name: "fs".into() }),
             (Processor::X86_64, "%gs:own.0@tpoff", 8, OperandProblem::Segment { name: "gs".into() }),
             (Processor::X86_64, "%fs:table@tpoff", 4, relocation("table@tpoff")),
-            (Processor::Aarch64, "[x0, #:lo12:table]", 8, relocation("#:lo12:table")),
-            (Processor::Riscv64, "%lo(table)(a5)", 8, relocation("%lo")),
+            (Processor::Aarch64, "[x0, #:got_lo12:table]", 8, relocation("#:got_lo12:table")),
+            (Processor::Aarch64, "[x0, #:lo12:own.0]", 8, relocation("#:lo12:own.0")),
+            (Processor::Aarch64, "[x0, #:lo12:.LANCHOR0]", 8, OperandProblem::NoSymbol { name: ".LANCHOR0".into() }),
+            (Processor::Riscv64, "%pcrel_lo(table)(a5)", 8, relocation("%pcrel_lo")),
+            (Processor::Riscv64, "%lo(own.0)(a5)", 8, relocation("%lo")),
+            (Processor::Riscv64, "%lo(table)(8)", 8, OperandProblem::Form),
+            (Processor::Riscv64, "%lo(table", 8, OperandProblem::Form),
             (Processor::X86_64, "table+table", 8, OperandProblem::Form),
             (Processor::X86_64, "table(%rip,%rax,8)", 8, OperandProblem::Form),
             (Processor::Aarch64, "[x0, x1, ror 3]", 8, OperandProblem::Form),
