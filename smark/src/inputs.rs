@@ -146,6 +146,11 @@ pub(crate) fn operands(operands: &[PathBuf]) -> (Vec<String>, Vec<PathBuf>) {
 }
 
 impl Filters {
+    /// Adds the marks that time the calls of a function, but for those that the user gave.
+    pub(crate) fn add_calls(&mut self, entry: &str, exit: &str) -> anyhow::Result<()> {
+        self.marks.add_calls(entry, exit)
+    }
+
     /// Also selects markers with these names.
     pub(crate) fn add_names(&mut self, names: &[String]) {
         self.name.extend_from_slice(names);

@@ -35,6 +35,17 @@ impl MarkOptions {
         Self { mark, ..Self::default() }
     }
 
+    /// Adds the marks that time the calls of a function, but for those that the user gave.
+    pub(crate) fn add_calls(&mut self, entry: &str, exit: &str) -> anyhow::Result<()> {
+        for name in [entry, exit] {
+            if !self.read()?.iter().any(|mark| *mark.name == *name) {
+                let mark = parse(name).map_err(|why| anyhow::anyhow!("--time {entry}: {why}"))?;
+                self.mark.push(mark.out_of_line());
+            }
+        }
+        Ok(())
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.mark.is_empty() && self.marks.is_empty()

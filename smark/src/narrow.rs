@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use simple_markers_resolver::select::closest;
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::{Question, Refusal, RefusedSite, Tally};
+use simple_markers_tracer::aggregate::{IntervalSubject, Question, Refusal, RefusedSite, Tally};
 use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::{self, Session};
@@ -116,14 +116,16 @@ impl HitQuery<'_> {
     /// The error if no site is left.
     fn nothing(&self, refused: &[RefusedSite]) -> anyhow::Error {
         // A mistake in the types says more than a marker without the argument.
-        let is_unknown = |it: &&RefusedSite| matches!(mismatch(&it.why), Mismatch::Unknown { .. });
+        let is_unknown = |it: &&RefusedSite| matches!(mismatch(&it.why), Some(Mismatch::Unknown { .. }));
         let shown = refused.iter().find(|it| !is_unknown(it)).or_else(|| refused.first());
         let Some(shown) = shown else { return anyhow::anyhow!("there is no site to watch") };
         let mut what = match mismatch(&shown.why) {
-            Mismatch::Unread { .. } | Mismatch::Doubtful { .. } => format!("no site is left: {}", shown.why),
-            why => why.to_string(),
+            None | Some(Mismatch::Unread { .. } | Mismatch::Doubtful { .. }) => {
+                format!("no site is left: {}", shown.why)
+            }
+            Some(why) => why.to_string(),
         };
-        if let Mismatch::Unknown { name, .. } = mismatch(&shown.why) {
+        if let Some(Mismatch::Unknown { name, .. }) = mismatch(&shown.why) {
             let known: Vec<&str> = refused.iter().flat_map(|it| suggestions(&it.why)).map(String::as_str).collect();
             what = match closest(name, known.into_iter()).as_slice() {
                 // Another marker has it, and lacks another one.
@@ -150,21 +152,23 @@ fn option(question: &Question) -> &'static str {
         Question::Hits | Question::Processes => "--where",
         Question::Values(_) => "--by",
         Question::Histogram(_) => "--hist",
-        Question::Time { key: None, by: Some(_), .. } => "--by",
-        Question::Time { .. } => "--key",
+        Question::Time { key: IntervalSubject::Call, by: None, .. } => "--time",
+        Question::Time { key: IntervalSubject::Argument(_), .. } | Question::Time { by: None, .. } => "--key",
+        Question::Time { .. } => "--by",
     }
 }
 
-fn mismatch(why: &Refusal) -> &Mismatch {
+fn mismatch(why: &Refusal) -> Option<&Mismatch> {
     match why {
-        Refusal::Filter(unfit) => &unfit.why,
-        Refusal::Argument(why) => why,
+        Refusal::Filter(unfit) => Some(&unfit.why),
+        Refusal::Argument(why) => Some(why),
+        Refusal::Frame => None,
     }
 }
 
 fn suggestions(why: &Refusal) -> &[String] {
     match mismatch(why) {
-        Mismatch::Unknown { closest, .. } => closest,
+        Some(Mismatch::Unknown { closest, .. }) => closest,
         _ => &[],
     }
 }
@@ -174,7 +178,7 @@ fn tell(console: &Console, refused: &[RefusedSite]) {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for RefusedSite { marker, address, why } in refused {
         let (why, what) = match mismatch(why) {
-            Mismatch::Unknown { name, .. } => (format!("there is no argument `{name}`"), marker.to_string()),
+            Some(Mismatch::Unknown { name, .. }) => (format!("there is no argument `{name}`"), marker.to_string()),
             _ => (why.to_string(), format!("{marker} at {address}")),
         };
         match lines.iter_mut().find(|(known, _)| *known == why) {

@@ -273,6 +273,7 @@ fn the_kernel_computes_what_we_compute() {
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,
+            exit: None,
         })
         .collect();
     let mode = Mode::Trace { ring: 1 << 20, with_stack: false };

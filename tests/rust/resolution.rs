@@ -9,6 +9,7 @@ mod debug_files;
 mod differential;
 mod emulated;
 mod exactness;
+mod function_exits;
 mod ghost_counts;
 mod kernel;
 mod list;

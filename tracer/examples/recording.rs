@@ -129,6 +129,7 @@ fn plan() -> Plan {
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,
+            exit: None,
             arguments: vec![
                 argument("tag", 0, 8, Unsigned),
                 argument("sectors", 1, 4, Unsigned),

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use super::returned_value::{ResultProblem, ReturnedPlace, ReturnedValue};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
 use crate::code::instruction::{Callee, Effects, Instruction, StackDepth};
@@ -44,6 +45,9 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
 
     /// The size in bytes of the no-operation that an anchored marker emits.
     fn anchor_size(&self) -> u8;
+
+    /// The DWARF number of the stack pointer.
+    fn stack_pointer(&self) -> u16;
 
     /// Bits of an address.
     fn address_bits(&self) -> u32;
@@ -86,6 +90,15 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The target of a call, or of a jump, which may be the last call of a function; `None` if the
     /// instruction is neither, is conditional, or goes through a register.
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee>;
+
+    /// Whether a function of this name only returns, or restores registers and returns: a jump to it is a
+    /// return.
+    fn is_return_thunk(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Where a function leaves its result. `elf_flags` are those in the header of its file.
+    fn returned(&self, value: &ReturnedValue, elf_flags: u32) -> Result<ReturnedPlace, ResultProblem>;
 
     /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is not
     /// such an entry, or its slot is not known.

@@ -7,6 +7,7 @@
 
 pub(crate) mod aarch64;
 mod instruction_set;
+pub(crate) mod returned_value;
 pub(crate) mod riscv64;
 pub(crate) mod x86;
 

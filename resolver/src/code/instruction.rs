@@ -25,6 +25,8 @@ pub(crate) enum Successors {
     Jump(u64),
     /// The target of an indirect jump.
     Indirect,
+    /// The caller.
+    Returns,
     /// Nothing in this function.
     Ends,
     /// Nothing. In a kernel, the next instruction.
@@ -51,7 +53,9 @@ impl Instruction {
         match self.successors {
             Successors::Next | Successors::Conditional(_) => Some(EdgeKind::FallThrough),
             Successors::Call => Some(EdgeKind::CallReturn),
-            Successors::Jump(_) | Successors::Indirect | Successors::Ends | Successors::Traps => None,
+            Successors::Jump(_) | Successors::Indirect | Successors::Returns | Successors::Ends | Successors::Traps => {
+                None
+            }
         }
     }
 

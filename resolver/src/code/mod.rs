@@ -6,7 +6,7 @@
 //! reads its jump tables. It uses `reaching_definitions` for the values of registers and
 //! `stack_depth` for jumps that leave the function. The graph gives the predecessors of an address
 //! ([`Cfg::exactness`], `exactness`) and the other addresses where a probe sees the same
-//! ([`Cfg::equivalents`], `equivalent`). `probe` describes what the kernel does with a uprobe.
+//! ([`Cfg::equivalents`], `equivalent`). `function_exits` finds where the function is left. `probe` describes what the kernel does with a uprobe.
 //! What depends on the processor is behind [`InstructionSet`](crate::arch::InstructionSet).
 //! `docs/design.md`, "Exactness", explains the answers.
 
@@ -19,6 +19,7 @@ mod equivalent;
 mod exactness;
 mod flows;
 mod function;
+mod function_exits;
 pub(crate) mod instruction;
 pub(crate) mod jump_table;
 mod jump_tables;
@@ -43,6 +44,8 @@ pub(crate) use equivalent::Equivalent;
 pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
 pub(crate) use flows::Flows;
 pub(crate) use function::{CodeRange, Function};
+pub(crate) use function_exits::CodeExits;
+pub use function_exits::ExitGap;
 pub(crate) use instruction::Callee;
 pub(crate) use memory::{Memory, NoMemory};
 pub(crate) use probe::Effect;

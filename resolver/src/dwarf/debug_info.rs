@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::definitions::{Definition, DefinitionFilter};
 use super::files::SourcePath;
 use super::frame::Frame;
+use super::function_result::FunctionResult;
 use super::landing_pads::LandingPad;
 use super::line_absence::LineAbsence;
 use super::lines::{FileMatch, Lines, Rows};
@@ -150,6 +151,11 @@ impl<'s> DebugInfo<'s> {
     /// The out-of-line function that starts at an address; `None` if none does.
     pub(crate) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
         self.scopes.function_starting_at(address)
+    }
+
+    /// The entry of the out-of-line function that starts at an address; `None` if none does.
+    pub(crate) fn entry_starting_at(&self, address: Vaddr) -> Result<Option<Die>, Error> {
+        self.scopes.entry_starting_at(address)
     }
 
     /// The landing pads for the code of a range; empty if it has none. `memory` returns the bytes
@@ -388,6 +394,15 @@ impl<'s> DebugInfo<'s> {
     /// The debug information cannot be read there.
     pub fn type_of(&self, die: Die) -> Result<Option<TypeRef>, Error> {
         self.types.type_of(die)
+    }
+
+    /// The result of a function.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn result_of(&self, function: Die) -> Result<FunctionResult, Error> {
+        self.types.result_of(function)
     }
 
     /// The size of a type in bytes; `None` if the debug information does not say, or only the

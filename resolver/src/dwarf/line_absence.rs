@@ -103,12 +103,20 @@ impl Scopes<'_> {
 
     /// The concrete out-of-line instance that starts at an address; `None` if there is none.
     pub(super) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
+        match self.entry_starting_at(address)? {
+            Some(function) => self.function_name(function),
+            None => Ok(None),
+        }
+    }
+
+    /// The entry of the out-of-line function that starts at an address; `None` if none does.
+    pub(super) fn entry_starting_at(&self, address: Vaddr) -> Result<Option<Die>, Error> {
         let Some(unit) = self.units.unit_at(address) else { return Ok(None) };
         let functions = self.functions.of_unit(unit)?;
         for (node, _) in self.functions.scopes_around(unit, address.0)? {
             if functions.ranges(node).iter().any(|range| range.start == address.0) {
                 let Some(found) = functions.node(node) else { continue };
-                return self.function_name(Die { unit, offset: found.offset });
+                return Ok(Some(Die { unit, offset: found.offset }));
             }
         }
         Ok(None)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::location::operand::OperandProblem;
 use crate::location::{Location, PartError, PartProblem, Source};
-use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
+use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, ResultProblem, Verdict};
 use crate::text::shown;
 use crate::verdicts::Code;
 
@@ -62,6 +62,8 @@ pub fn reason(reason: &Reason) -> String {
             format!("{count} variables are called `{name}`, and nothing tells which one is meant")
         }
         Reason::OtherFrame => "a variable of the function around this one, in another frame".to_owned(),
+        Reason::ReturnsNothing => "the function returns nothing".to_owned(),
+        Reason::Result(problem) => result_problem(*problem).to_owned(),
         Reason::Unsupported(why) => dwarf::unsupported(why),
         Reason::Operand { operand, problem } => format!("`{operand}`: {}", operand_problem(problem)),
         Reason::Scattered(why) => why.to_string(),
@@ -147,6 +149,24 @@ pub fn reason(reason: &Reason) -> String {
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()
         }
+    }
+}
+
+/// Why there is no result of a function, or it is not known where.
+fn result_problem(problem: ResultProblem) -> &'static str {
+    match problem {
+        ResultProblem::NotAReturn => "there is a result only where the function returns",
+        ResultProblem::OfTailCall => "the function ends in a call of another one, which returns the result",
+        ResultProblem::NoFunction => "the debug information describes no function here",
+        ResultProblem::X87 => "the result is on the stack of the x87 unit",
+        ResultProblem::AddressLost => {
+            "the result is in memory of the caller, and the function does not return its address"
+        }
+        ResultProblem::ClassUnknown => "the debug information does not say whether the class is returned in memory",
+        ResultProblem::RustType => "how Rust returns this type is not documented",
+        ResultProblem::Type => "how this type is returned is not supported",
+        ResultProblem::Convention => "the calling convention is not known",
+        ResultProblem::Changed => "the compiler changed how the function is called, and may have dropped the result",
     }
 }
 

@@ -118,6 +118,7 @@ fn patches(unknown: PatchesUnknown) -> String {
 /// What is known of a place that a user named.
 fn mark(reason: MarkReason) -> String {
     match reason {
+        MarkReason::Leaves => "the instruction there leaves the function".to_owned(),
         MarkReason::Begins => "the code of the line begins there, and was compiled without optimisation".to_owned(),
         MarkReason::MayBeMoved => {
             "the code of the line begins there, as far as the line table says: the optimiser may have moved it"
@@ -126,6 +127,10 @@ fn mark(reason: MarkReason) -> String {
         MarkReason::Inlined => {
             "an inlined copy of the function begins there, as far as the debug information says: the optimiser may \
              have moved it"
+                .to_owned()
+        }
+        MarkReason::MayLeaveElsewhere => {
+            "the function is left there, and may be left elsewhere too: not all of its code could be followed"
                 .to_owned()
         }
         MarkReason::Repeats => "code of the line leads back there, and each pass is a hit".to_owned(),

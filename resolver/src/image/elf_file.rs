@@ -61,6 +61,14 @@ pub(super) struct Segment {
 }
 
 impl<'data> Image<'data> {
+    /// The flags in the header of the file (`e_flags`), whose meaning depends on the processor.
+    pub(crate) fn elf_flags(&self) -> u32 {
+        match self.elf.flags() {
+            object::FileFlags::Elf { e_flags, .. } => e_flags,
+            _ => 0,
+        }
+    }
+
     /// Reads the headers of the ELF file `data`.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ pub struct Mark {
     pub args: String,
     /// Whether the arguments are all variables that are in scope there, and `args` is empty.
     pub has_all_variables: bool,
+    /// Whether the entry of inlined copies is left out: they have no return that belongs to it.
+    pub is_out_of_line: bool,
 }
 
 /// Where a mark is in the source.
@@ -101,14 +103,21 @@ impl Mark {
             return error(MarkErrorKind::Result);
         }
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ").into();
-        Ok(Self { name, place, format, args: args.to_owned(), has_all_variables: false })
+        Ok(Self { name, place, format, args: args.to_owned(), has_all_variables: false, is_out_of_line: false })
     }
 
     /// A line, with all variables that are in scope there.
     #[must_use]
     pub fn with_all_variables(file: &str, line: u32) -> Self {
         let (name, place) = (format!("{file}:{line}").into(), MarkPlace::Line { file: file.into(), line });
-        Self { name, place, format: String::new(), args: String::new(), has_all_variables: true }
+        let (format, args) = (String::new(), String::new());
+        Self { name, place, format, args, has_all_variables: true, is_out_of_line: false }
+    }
+
+    /// The same, without the entries of inlined copies.
+    #[must_use]
+    pub fn out_of_line(self) -> Self {
+        Self { is_out_of_line: true, ..self }
     }
 
     fn place(name: &str) -> Result<MarkPlace, MarkError> {

@@ -341,6 +341,8 @@ fn origin(marker: &Marker, site: &Site) -> (Style, String) {
         Origin::Label => (style::PLAIN, "label: the ghost's own, in the debug information".to_owned()),
         Origin::Statement => (style::PLAIN, format!("statement: a row of line {declared} in the line table")),
         Origin::Block => (style::PLAIN, "block: of its function, in the debug information".to_owned()),
+        Origin::Return => (style::PLAIN, "return: an instruction that returns, in the code".to_owned()),
+        Origin::TailCall => (style::PLAIN, "tail_call: a jump to another function, in the code".to_owned()),
         Origin::Entry => (style::PLAIN, "entry: of its function, in the debug information".to_owned()),
         Origin::Note => (style::PLAIN, "note: of a static probe (sys/sdt.h), in the image".to_owned()),
     }

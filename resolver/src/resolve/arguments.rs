@@ -12,7 +12,7 @@ use simple_markers_record::printf;
 
 use super::names::AddressNames;
 use super::path::{Extent, Locator, Move, Path, judge};
-use super::place::{Place, PlaceError};
+use super::place::{Place, PlaceError, RESULT};
 use super::refusal::Refusal;
 use super::site_answer::STEPS;
 use super::{
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::Error;
 use crate::address::Vaddr;
+use crate::arch::returned_value::ResultProblem;
 use crate::dwarf::{DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef};
 use crate::location::{Location, LocationNames as _, Source};
 use crate::types::{Language, Shape, Type};
@@ -55,6 +56,8 @@ pub(super) struct Stop<'a> {
     /// The marker's file and line.
     pub(super) file: &'a str,
     pub(super) line: u32,
+    /// Why there is no result of the function; `None` if the function returns there.
+    pub(super) no_result: Option<ResultProblem>,
     /// Whether a function that a user named is entered there, before its first statement.
     pub(super) is_entered: bool,
 }
@@ -228,6 +231,7 @@ impl<'a> Arguments<'a> {
     /// The object that a place refers to. The ranges of its variable's location go to `ranges`.
     fn object(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<PlaceObject, Refusal> {
         match place {
+            Place::Variable(path) if matches!(path.as_slice(), [name] if name == RESULT) => self.returned(stop),
             Place::Variable(path) => self.variable(path, stop, extent),
             Place::Member(inner, name) => match self.object(inner, stop, extent) {
                 Ok(object) => self.step(object, &Step::Member(name.clone()), stop),

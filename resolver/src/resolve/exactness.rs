@@ -209,12 +209,17 @@ impl ExactnessReason {
 pub enum MarkReason {
     /// Exact: the code of the line begins there, and was compiled without optimisation.
     Begins,
+    /// Exact: the instruction there leaves the function.
+    Leaves,
     /// Likely: the code of the line begins there, as far as the line table says. The optimiser may have
     /// moved it.
     MayBeMoved,
     /// Likely: the code of an inlined function begins there. The optimiser may have moved it, and a copy
     /// without code leaves no trace.
     Inlined,
+    /// Approximate: the function is left there, and may be left elsewhere too, because not all of its code could
+    /// be followed.
+    MayLeaveElsewhere,
     /// Approximate: code of the line, or of the inlined function, leads back to where it begins.
     Repeats,
     /// Approximate: the line has code in several places of one function: parts of it, or copies.
@@ -239,9 +244,11 @@ impl MarkReason {
     #[must_use]
     pub fn exactness(self) -> Exactness {
         match self {
-            Self::Begins => Exactness::Exact,
+            Self::Begins | Self::Leaves => Exactness::Exact,
             Self::MayBeMoved | Self::Inlined => Exactness::Likely,
-            Self::Repeats | Self::SeveralPlaces { .. } | Self::NoStatement => Exactness::Approximate,
+            Self::MayLeaveElsewhere | Self::Repeats | Self::SeveralPlaces { .. } | Self::NoStatement => {
+                Exactness::Approximate
+            }
             Self::CodeUnknown => Exactness::Unproven,
         }
     }

@@ -9,6 +9,7 @@
 mod calls;
 mod decoded_function;
 mod exactness;
+mod exits;
 mod function;
 mod function_code;
 mod probe;
@@ -189,6 +190,11 @@ impl<'a> Instructions<'a> {
             self.add_best(&mut probed, decoded, pc, query.registers);
         }
         probed
+    }
+
+    /// The stack pointer.
+    pub(super) fn stack_pointer(&self) -> Register {
+        Register(self.set.stack_pointer())
     }
 
     fn is_kernel(&self) -> bool {

@@ -49,6 +49,8 @@ pub(super) struct RawSite {
     /// with another one. Only notes say so much.
     pub(super) owns_instruction: bool,
     pub(super) origin: Origin,
+    /// The function that a tail call there leads to, if its name is known.
+    pub(super) callee: Option<TextId>,
 }
 
 impl RawSite {
@@ -67,6 +69,7 @@ impl RawSite {
             records: 1,
             owns_instruction: false,
             origin,
+            callee: None,
         }
     }
 }
@@ -83,6 +86,8 @@ pub(super) struct RawMarker {
     pub(super) is_ghost: bool,
     /// Whether a user named its place.
     pub(super) is_mark: bool,
+    /// How many inlined copies of its function are left out.
+    pub(super) inlined_copies: u32,
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
@@ -246,9 +251,22 @@ impl<'a> Join<'a> {
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
         let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), is_ghost.then_some(GhostProblem::NoDebugInfo));
-        let (declared, is_mark) = (true, false);
-        let marker =
-            RawMarker { name, file, line, format, args, declared, is_ghost, is_mark, sites, problem, ghost, found };
+        let (declared, is_mark, inlined_copies) = (true, false, 0);
+        let marker = RawMarker {
+            name,
+            file,
+            line,
+            format,
+            args,
+            declared,
+            is_ghost,
+            is_mark,
+            inlined_copies,
+            sites,
+            problem,
+            ghost,
+            found,
+        };
         self.marker(marker);
         Ok(())
     }
@@ -302,13 +320,27 @@ impl<'a> Join<'a> {
             copies: 1,
             records: 1,
             owns_instruction: false,
+            callee: None,
             origin: Origin::Record,
         };
         let (line, is_ghost, sites) = (site.line, false, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), None);
-        let (declared, is_mark) = (false, false);
-        let marker =
-            RawMarker { name, file, line, format, args, declared, is_ghost, is_mark, sites, problem, ghost, found };
+        let (declared, is_mark, inlined_copies) = (false, false, 0);
+        let marker = RawMarker {
+            name,
+            file,
+            line,
+            format,
+            args,
+            declared,
+            is_ghost,
+            is_mark,
+            inlined_copies,
+            sites,
+            problem,
+            ghost,
+            found,
+        };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

@@ -44,14 +44,18 @@ impl SiteLookup<'_> {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let surroundings = match self.debug {
-            Some(debug) => debug.site(pc, wanted, site.anchored, self.instructions, is_kept),
+            Some(debug) => debug.site(pc, wanted, site.anchored, site.origin, self.instructions, is_kept),
             None => Ok(Surroundings::default()),
         };
         let Some(instructions) = self.instructions else { return (surroundings, ProbeFacts::default()) };
         let known = surroundings.as_ref().ok();
         let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
         let locations = args.iter().chain(resolved).flat_map(locations);
-        let registers: Vec<_> = locations.flat_map(Location::registers).collect();
+        let mut registers: Vec<_> = locations.flat_map(Location::registers).collect();
+        // The stack pointer tells the calls of a function apart.
+        if matches!(site.origin, Origin::Entry | Origin::Return | Origin::TailCall) {
+            registers.push(instructions.stack_pointer());
+        }
         let is_note = site.origin == Origin::Note;
         let probed = instructions.site(&SiteQuery {
             pc,

@@ -240,6 +240,7 @@ impl<'a> MarkerBuilder<'a> {
             is_probe: !is_note && sites.iter().any(|site| site.switch.is_some()),
             is_note,
             is_mark: raw.is_mark,
+            inlined_copies: raw.inlined_copies,
             sites,
             absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),
         }
@@ -296,6 +297,7 @@ impl<'a> MarkerBuilder<'a> {
             scope_ended: surroundings.scope_ended,
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
+            callee: raw.callee.map(|callee| self.texts.text(callee)),
             record_offset: (raw.origin == Origin::Record).then_some(raw.offset as u64),
             anchored: raw.anchored,
             exactness: probed.exactness,

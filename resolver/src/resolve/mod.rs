@@ -15,6 +15,7 @@ mod descriptions;
 mod diagnostics;
 mod doubt;
 mod exactness;
+mod exits;
 mod files;
 mod folded_markers;
 mod folding;
@@ -48,6 +49,7 @@ mod reason;
 mod refusal;
 mod request;
 mod resolution;
+mod returned;
 mod rows;
 mod same_files;
 mod shared_places;
@@ -63,6 +65,8 @@ mod words_mistake;
 use std::sync::Arc;
 
 use crate::Error;
+pub use crate::arch::returned_value::ResultProblem;
+pub use crate::code::ExitGap;
 pub use crate::debug_files::DebugSourceKind;
 pub use crate::dwarf::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
@@ -80,6 +84,7 @@ pub use exactness::{
     ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, MarkReason,
     PatchesUnknown, Predecessor,
 };
+pub use exits::{FunctionExits, TailCall, function_exits};
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use mark_problem::{FunctionCandidate, MarkProblem, UnplacedMark};
 pub use module::module_name;

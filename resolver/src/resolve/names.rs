@@ -5,6 +5,7 @@ use simple_markers_record::ByteOrder;
 
 use crate::address::Vaddr;
 use crate::demangle::demangle;
+use crate::image::symbols::Symbol;
 use crate::image::{Image, Layout};
 use crate::location::LocationNames;
 use crate::location::Processor;
@@ -19,6 +20,26 @@ pub(super) struct AddressNames<'a> {
 impl<'a> AddressNames<'a> {
     pub(super) fn new(image: &'a Image<'a>, layout: Option<&'a Layout>, processor: Processor) -> Self {
         Self { image, layout, processor }
+    }
+
+    /// The flags in the header of the file.
+    pub(super) fn elf_flags(&self) -> u32 {
+        self.image.elf_flags()
+    }
+
+    /// Whether the name of the function that is entered at an address says that gcc may have dropped its
+    /// result (`-fipa-sra`: `f.isra.0`).
+    pub(super) fn may_have_no_result(&self, entry: u64) -> bool {
+        let (section, offset) = match self.layout {
+            Some(layout) => match layout.section_offset(Vaddr(entry)) {
+                Some((section, offset)) => (Some(section), offset.0),
+                None => return false,
+            },
+            None => (None, entry),
+        };
+        let functions = self.image.functions();
+        let says = |symbol: &Symbol| functions.name(symbol).windows(6).any(|part| part == b".isra.");
+        functions.at(section, offset).is_some_and(|symbol| symbol.start == offset && says(&symbol))
     }
 }
 

@@ -183,7 +183,7 @@ pub(super) fn join<'a>(
                 });
             }
             let (line, declared, is_ghost, is_mark) = (0, false, false, false);
-            let (problem, ghost, found) = (None, None, Vec::new());
+            let (inlined_copies, problem, ghost, found) = (0, None, None, Vec::new());
             Some(RawMarker {
                 name,
                 file,
@@ -193,6 +193,7 @@ pub(super) fn join<'a>(
                 declared,
                 is_ghost,
                 is_mark,
+                inlined_copies,
                 sites,
                 problem,
                 ghost,

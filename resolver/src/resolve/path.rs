@@ -17,16 +17,35 @@ use crate::location::{Location, LocationNames, PartError, Source};
 
 /// The way from a variable to an argument.
 pub(super) struct Path {
-    variable: Die,
-    /// Whether the variable is in the instance of the function; one that is only in the abstract
-    /// instance has no location in this one.
-    is_placed: bool,
+    root: PathRoot,
     pub(super) moves: Vec<Move>,
+}
+
+/// Where a path starts.
+enum PathRoot {
+    Variable {
+        variable: Die,
+        /// Whether the variable is in the instance of the function; one that is only in the abstract
+        /// instance has no location in this one.
+        is_placed: bool,
+    },
+    /// The result of a function.
+    Result(Die),
 }
 
 impl Path {
     pub(super) fn new(variable: Die, is_placed: bool) -> Self {
-        Self { variable, is_placed, moves: Vec::new() }
+        Self { root: PathRoot::Variable { variable, is_placed }, moves: Vec::new() }
+    }
+
+    /// A path from the result of a function.
+    pub(super) fn of_result(function: Die) -> Self {
+        Self { root: PathRoot::Result(function), moves: Vec::new() }
+    }
+
+    /// Whether it starts from the result of a function.
+    pub(super) fn is_of_result(&self) -> bool {
+        matches!(self.root, PathRoot::Result(_))
     }
 }
 
@@ -73,8 +92,11 @@ impl Locator<'_> {
 
     /// Where the variable of a path is, or why it has no location.
     pub(super) fn variable(&self, path: &Path, frame: &Frame) -> Result<(Result<Location, Refusal>, Extent), Error> {
-        let described =
-            if path.is_placed { self.debug.variable(path.variable, frame)? } else { VariableLocation::Never };
+        let described = match path.root {
+            PathRoot::Result(function) => return Ok((self.result(function), Extent::default())),
+            PathRoot::Variable { variable, is_placed: true } => self.debug.variable(variable, frame)?,
+            PathRoot::Variable { is_placed: false, .. } => VariableLocation::Never,
+        };
         Ok(located(described, &self.names))
     }
 

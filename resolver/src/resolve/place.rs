@@ -13,6 +13,9 @@ pub fn root_of(text: &str) -> Result<Vec<String>, PlaceError> {
     Ok(Place::parse(text)?.root().to_vec())
 }
 
+/// What an argument is called that is the result of the function.
+pub(super) const RESULT: &str = "$return";
+
 /// Why a text is not a place that can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use strum::VariantNames as _;
 
+use crate::arch::returned_value::ResultProblem;
 use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
 use crate::location::operand::OperandProblem;
 use crate::location::{Location, PartProblem};
@@ -72,6 +73,10 @@ pub enum Reason {
     /// Unsupported: the variable belongs to the function around the marker's, which has another
     /// frame.
     OtherFrame,
+    /// Absent: the function returns nothing.
+    ReturnsNothing,
+    /// Absent or unsupported: there is no result at the site, or it is not known where.
+    Result(ResultProblem),
     /// Unsupported: the debug information describes it in a way that is not supported.
     Unsupported(Unsupported),
     /// Unsupported: the operand of a note does not say where the value is.

@@ -171,6 +171,8 @@ pub struct Marker {
     pub is_note: bool,
     /// Whether a user named its place ([`Mark`](crate::marks::Mark)), and the image has no record of it.
     pub is_mark: bool,
+    /// How many inlined copies of its function are left out: of the entry of calls that are timed.
+    pub inlined_copies: u32,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -354,6 +356,11 @@ pub enum Origin {
     Block,
     /// From the note of a static probe (`<sys/sdt.h>`).
     Note,
+    /// From the code: an instruction with which the function returns.
+    Return,
+    /// From the code: a jump with which the function leaves for another one, which returns for it.
+    #[strum(serialize = "tail_call")]
+    TailCall,
     /// Where a function is entered that a user named.
     Entry,
 }
@@ -407,6 +414,8 @@ pub struct Site {
     pub column: Option<u32>,
     /// How the site was found.
     pub origin: Origin,
+    /// The function that a tail call there leads to, demangled; `None` if there is none, or it is not known.
+    pub callee: Option<Arc<str>>,
     /// The offset of its record among the site records; `None` if it has none. A compiler writes
     /// the records of a function in the order of the code, so markers with one address are passed in
     /// this order.

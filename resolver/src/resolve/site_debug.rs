@@ -14,9 +14,11 @@ use super::interner::{Interner, TextId};
 use super::join::RawMarker;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
+use super::path::Path;
 use super::pc::{self, Pc};
+use super::returned;
 use super::site_answer::{STEPS, Surroundings};
-use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Reason, Verdict};
+use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Origin, Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Moment, Scope};
@@ -66,6 +68,7 @@ impl<'a> SiteDebug<'a> {
         pc: Pc,
         wanted: &MarkerLine<'_>,
         anchored: bool,
+        origin: Origin,
         instructions: Option<&Instructions<'_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
@@ -93,7 +96,8 @@ impl<'a> SiteDebug<'a> {
         let is_entered = is_entry && at_entry;
         let moment = if is_entered { Moment::View(0) } else { view.map_or(Moment::Last, Moment::View) };
         let frame = Frame { pc, function: instance, at_entry, moment };
-        let stop = Stop { scope: scope.as_ref(), frame, file, line, is_entered };
+        let no_result = returned::no_result(origin);
+        let stop = Stop { scope: scope.as_ref(), frame, file, line, is_entered, no_result };
         let code = code.as_ref();
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => self.named(declared, &stop),
@@ -164,6 +168,10 @@ impl<'a> SiteDebug<'a> {
             return None;
         }
         let function = stop.frame.function;
+        // The convention says where a result is, not the debug information.
+        if facts.path.as_ref().is_some_and(Path::is_of_result) {
+            return None;
+        }
         // Without optimisation, LLVM gives a list only to a parameter that is passed by reference:
         // it ends where the register with the address is overwritten.
         let is_unoptimized = |function| self.debug.is_unoptimized(function).unwrap_or(false);

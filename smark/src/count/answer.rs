@@ -2,7 +2,9 @@
 
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::{Counts, KeyValue, Question, RawCounts, Tally, TimesOf, UnmatchedHits};
+use simple_markers_tracer::aggregate::{
+    Counts, IntervalSubject, KeyValue, Question, RawCounts, Tally, TimesOf, UnmatchedHits,
+};
 use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
 use simple_markers_tracer::plan::Source;
@@ -43,7 +45,7 @@ impl Answer {
     pub(super) fn argument(&self) -> &str {
         match &self.question {
             Question::Values(name) | Question::Histogram(name) => name,
-            Question::Time { key, by, .. } => by.as_deref().or(key.as_deref()).unwrap_or_default(),
+            Question::Time { key, by, .. } => by.as_deref().or(key.argument()).unwrap_or_default(),
             Question::Hits | Question::Processes => "",
         }
     }
@@ -51,7 +53,13 @@ impl Answer {
     /// The intervals by their name, if they were asked for.
     pub(super) fn intervals(&self) -> Option<(String, &Durations)> {
         let Question::Time { from, to, .. } = &self.question else { return None };
-        Some((format!("{from}..{to}"), self.counts.durations.as_ref()?))
+        let name = if self.is_of_calls() { from.clone() } else { format!("{from}..{to}") };
+        Some((name, self.counts.durations.as_ref()?))
+    }
+
+    /// Whether the intervals are the calls of a function.
+    pub(super) fn is_of_calls(&self) -> bool {
+        matches!(&self.question, Question::Time { key: IntervalSubject::Call, .. })
     }
 
     /// The times of the values that are shown, and how many others there are. `None` if they were not asked
@@ -64,7 +72,7 @@ impl Answer {
     /// The arguments that may tell which start an end belongs to, if so many starts or ends stay alone that
     /// the times may be of hits that do not belong together. `None` if they do not.
     pub(super) fn suspicion(&self) -> Option<&[String]> {
-        let (_, durations) = self.intervals()?;
+        let (_, durations) = self.intervals().filter(|_| !self.is_of_calls())?;
         self.counts.unmatched.is_suspicious(durations.count()).then_some(&self.keys)
     }
 
@@ -105,7 +113,16 @@ impl Answer {
         say(unread, &format!("hit is {unreadable}"), &format!("hits are {unreadable}"));
         let no_space = format!("not counted: {most} values are kept (--max-values)");
         say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
-        if let Question::Time { from, to, .. } = &self.question {
+        if let Question::Time { from, key: IntervalSubject::Call, .. } = &self.question {
+            let UnmatchedHits { ends, repeated, open, .. } = self.counts.unmatched;
+            let of = shown(from);
+            let late = format!("of {of} was left whose entry was not seen");
+            say(ends, &format!("call {late}"), &format!("calls {late}"));
+            let left = format!("of {of} did not return: another one had the same frame (longjmp or an exception)");
+            say(repeated, &format!("call {left}"), &format!("calls {left}"));
+            let open_at_end = format!("of {of} had not returned at the end (or never: longjmp or an exception)");
+            say(open, &format!("call {open_at_end}"), &format!("calls {open_at_end}"));
+        } else if let Question::Time { from, to, .. } = &self.question {
             let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;
             let (from, to) = (shown(from), shown(to));
             say(ends, &format!("{to} came without a {from}"), &format!("{to} came without a {from}"));
@@ -126,7 +143,7 @@ impl Answer {
         let why = "the times may be of hits that do not belong together";
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", shown(key))).collect();
         match (&self.question, keys.as_slice()) {
-            (Question::Time { key: Some(key), .. }, _) => {
+            (Question::Time { key: IntervalSubject::Argument(key), .. }, _) => {
                 format!("{why}: not each value of `{}` is in both", shown(key))
             }
             (_, []) => format!("{why}, as where work goes from thread to thread; no argument is in both, for --key"),
@@ -147,7 +164,7 @@ impl Answer {
 /// one that is the key already.
 fn common_arguments(plan: &Plan, question: &Question) -> Vec<String> {
     let Question::Time { from, to, key, .. } = question else { return Vec::new() };
-    let is_key = |text: &str| key.as_deref().is_some_and(|key| normalized(key) == normalized(text));
+    let is_key = |text: &str| key.argument().is_some_and(|key| normalized(key) == normalized(text));
     let of = |name: &str| {
         let sites = plan.sites.iter().enumerate();
         let sites = sites.filter(|(site, _)| plan.marker_of(*site).is_some_and(|marker| *marker.name == *name));

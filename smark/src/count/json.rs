@@ -1,5 +1,7 @@
 //! Counts as JSON, a line for each marker.
 
+use std::sync::Arc;
+
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, UnmatchedHits};
 use simple_markers_tracer::histogram::{Durations, coarse_range};
@@ -38,6 +40,9 @@ impl Answer {
             let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;
             let by = self.times().map(|(times, _)| times.iter().map(times_json).collect::<Vec<_>>());
             let other = self.times().map(|(_, others)| others.iter().map(|it| it.durations.count()).sum::<u64>());
+            let tail_call = |(function, count): &(Option<Arc<str>>, u64)| json!([function.as_deref(), count]);
+            let tail_calls = self.counts.tail_calls.iter().map(tail_call).collect::<Vec<_>>();
+            let tail_calls = self.is_of_calls().then_some(tail_calls);
             let time = json!({
                 "count": durations.count(),
                 "min": is_some.then_some(durations.min), "p50": durations.percentile(50),
@@ -45,6 +50,7 @@ impl Answer {
                 "max": is_some.then_some(durations.max),
                 "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
                 "floor": self.floor.flatten().map(|floor| json!([floor.emulated, floor.stepped])),
+                "not_returned": self.is_of_calls().then_some(repeated), "tail_calls": tail_calls,
                 "is_doubtful": self.suspicion().is_some(), "keys": self.suspicion(),
             });
             lines.push(json!({

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 
 /// What is counted besides hits, and how much of it is kept and shown.
 #[derive(Debug, Args)]
@@ -17,12 +17,21 @@ pub(crate) struct Ask {
     /// Count the values of this argument by powers of two
     #[arg(long, value_name = "ARG", conflicts_with = "time")]
     hist: Option<String>,
-    /// Measure the time from marker A to marker B
-    #[arg(long, value_name = "A..B", value_parser = interval)]
-    time: Option<(String, String)>,
+    /// Measure the time from marker A to marker B; with a function and `()`, that of its calls
+    #[arg(long, value_name = "A..B|FUNCTION()", value_parser = timed)]
+    time: Option<TimedInterval>,
     /// The most different values, and the most open intervals, that are kept
     #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     max_values: u32,
+}
+
+/// What is timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TimedInterval {
+    /// From one marker to another.
+    Markers(String, String),
+    /// The calls of a function: the name of the marker at its entry, as `f()`.
+    Calls(String),
 }
 
 /// How much is kept, and how much of it is shown.
@@ -43,16 +52,33 @@ impl Ask {
     /// The question. `key` tells which start an end belongs to.
     pub(crate) fn question(&self, key: Option<&str>) -> Question {
         match (&self.by, &self.hist, &self.time) {
-            (by, _, Some((from, to))) => Question::Time {
+            (by, _, Some(TimedInterval::Markers(from, to))) => Question::Time {
                 from: from.clone(),
                 to: to.clone(),
-                key: key.map(Arc::from),
+                key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
+                by: by.as_deref().map(Arc::from),
+            },
+            (by, _, Some(TimedInterval::Calls(entry))) => Question::Time {
+                from: entry.clone(),
+                to: format!("{entry} return"),
+                key: IntervalSubject::Call,
                 by: by.as_deref().map(Arc::from),
             },
             (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
             (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),
             _ => Question::Hits,
         }
+    }
+}
+
+/// Parses `A..B` or `FUNCTION()`.
+pub(crate) fn timed(text: &str) -> Result<TimedInterval, String> {
+    match text.strip_suffix("()") {
+        Some(function) if !function.is_empty() && !text.contains("..") => Ok(TimedInterval::Calls(text.to_owned())),
+        _ => match interval(text) {
+            Ok((from, to)) => Ok(TimedInterval::Markers(from, to)),
+            Err(why) => Err(format!("{why}, or a function as f()")),
+        },
     }
 }
 
@@ -74,6 +100,15 @@ mod tests {
         assert_eq!(interval("a:b..c:d"), Ok(("a:b".to_owned(), "c:d".to_owned())));
         for wrong in ["", "a", "a..", "..b", "a..a", "a.b"] {
             assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn calls_are_of_one_function() {
+        assert_eq!(timed("queue::submit()"), Ok(TimedInterval::Calls("queue::submit()".to_owned())));
+        assert_eq!(timed("a:b..c:d"), Ok(TimedInterval::Markers("a:b".to_owned(), "c:d".to_owned())));
+        for wrong in ["()", "", "submit", "a()..b"] {
+            assert_eq!(timed(wrong).is_err(), wrong != "a()..b", "{wrong}");
         }
     }
 }

@@ -54,6 +54,10 @@ impl Answer {
         }
         if let Some((interval, durations)) = self.intervals() {
             out.push_str(&format!("\n{}: {} times\n", shown(&interval), durations.count()));
+            for (function, count) in &self.counts.tail_calls {
+                let function = function.as_deref().map_or_else(|| "an unknown function".into(), shown);
+                out.push_str(&format!("of these {count} ended in a tail call of {function}\n"));
+            }
             if durations.count() > 0 {
                 let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
                 out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));

@@ -1,10 +1,8 @@
 //! `--pair A..B` and `--key ARG`, which belongs to the pair before it or to --time.
 
-use std::sync::Arc;
-
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::perfetto::Pair;
 
 use super::recording::RecordedMarkers;
@@ -65,7 +63,7 @@ impl FromArgMatches for Pairs {
         let question = |(_, (from, to), key): (usize, (String, String), Option<String>)| Question::Time {
             from,
             to,
-            key: key.as_deref().map(Arc::from),
+            key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
             by: None,
         };
         Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })

@@ -150,6 +150,11 @@ impl Watching {
             if !image.markers.iter().any(&keep) {
                 continue;
             }
+            for marker in image.markers.iter().filter(|marker| keep(marker) && marker.inlined_copies > 0) {
+                let (name, copies) = (&marker.name, marker.inlined_copies);
+                let are = if copies == 1 { "1 inlined copy has" } else { &format!("{copies} inlined copies have") };
+                console.note(&format!("{name}: {are} no return, and the calls there are not timed"));
+            }
             let number = self.plan.images.len();
             if without_sites.contains(&image.path) {
                 stripped.insert(number);

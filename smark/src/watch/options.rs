@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use simple_markers_resolver::export::ExportSettings;
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::sys::groups::Group;
@@ -187,10 +187,14 @@ impl Watch {
             bail!("--include of sites cannot be used with --plan: the plan file says which sites are watched");
         }
         let (patterns, files) = operands(&self.operands);
+        let mut filters = self.filters;
+        if let (Question::Time { from, to, key: IntervalSubject::Call, .. }, None) = (&question, &self.plan) {
+            filters.add_calls(from, to)?;
+        }
         Ok(Options {
             doubtful: self.choice.doubtful(self.strict)?,
             sites: self.choice.settings(),
-            filters: self.filters,
+            filters,
             patterns,
             files,
             pids: pids::all(&self.pid),

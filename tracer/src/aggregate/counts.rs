@@ -10,7 +10,7 @@ use super::key::{KeyValue, bucket_of, group_of};
 use super::{Question, Tallies, Tally};
 use crate::filter::normalized;
 use crate::histogram::{Durations, FINE, coarse_range};
-use crate::plan::{Aggregate, Plan, PlannedSite, Readable};
+use crate::plan::{Aggregate, CallExit, Plan, PlannedSite, Readable};
 
 /// What was counted at the sites of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +94,9 @@ pub struct Counts {
     pub sum: Tallies,
     /// The hits that are in no interval.
     pub unmatched: UnmatchedHits,
+    /// The functions that ended calls which were timed by a tail call, with how many: the most frequent first.
+    /// `None` for one that only the running program knows. Empty if calls were not asked for.
+    pub tail_calls: Vec<(Option<Arc<str>>, u64)>,
 }
 
 impl RawCounts {
@@ -168,8 +171,27 @@ impl Counts {
         let is_time = matches!(question, Question::Time { .. });
         unmatched.open = if is_time { counted.open } else { 0 };
         let durations = is_time.then(|| counted.durations.clone());
-        Self { markers, durations, times: times(plan, question, counted), sum, unmatched }
+        let tail_calls = tail_calls(plan, counted);
+        Self { markers, durations, times: times(plan, question, counted), sum, unmatched, tail_calls }
     }
+}
+
+/// The functions that ended calls by a tail call, with how many.
+fn tail_calls(plan: &Plan, counted: &RawCounts) -> Vec<(Option<Arc<str>>, u64)> {
+    let mut found: HashMap<Option<Arc<str>>, u64> = HashMap::new();
+    for (site, tallies) in plan.sites.iter().zip(&counted.tallies) {
+        let (Some(CallExit::TailCall { function }), Aggregate::End(interval)) = (&site.exit, &site.aggregate) else {
+            continue;
+        };
+        let alone = tallies.get(Tally::Unmatched).saturating_add(tallies.get(Tally::Unread));
+        let ended = tallies.get(Tally::Hits).saturating_sub(alone);
+        if interval.key.is_frame() && ended > 0 {
+            *found.entry(function.clone()).or_default() += ended;
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    found
 }
 
 /// The times of each value. `None` if they were not asked for.

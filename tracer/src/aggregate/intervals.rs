@@ -56,6 +56,17 @@ impl<T> Intervals<T> {
         if open.len() > 1 { StartOutcome::Nested } else { StartOutcome::Open }
     }
 
+    /// Notes the start of a call, unless `most` others have no end yet. A start of the same key is replaced.
+    pub fn start_call(&mut self, key: IntervalKey, start: T, most: usize) -> StartOutcome<T> {
+        match self.end(&key) {
+            Some(before) => {
+                self.start(key, start, usize::MAX);
+                StartOutcome::InPlaceOf(before)
+            }
+            None => self.start(key, start, most),
+        }
+    }
+
     /// The start of an end; `None` if there is none.
     pub fn end(&mut self, key: &IntervalKey) -> Option<T> {
         let open = self.open.get_mut(key)?;
@@ -77,5 +88,37 @@ impl<T> Intervals<T> {
     pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         self.count = 0;
         std::mem::take(&mut self.open).into_values().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Inputs;
+    use crate::filter::Text;
+    use crate::plan::Pairing;
+
+    struct Nothing;
+
+    impl Inputs for Nothing {
+        fn number(&self, _: usize) -> Option<u64> {
+            None
+        }
+
+        fn text(&self, _: usize) -> Option<Text<'_>> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_call_at_the_frame_of_another_one_replaces_it() {
+        let key = |thread| IntervalKey::new(&Pairing::Thread, 1, thread, &Nothing).expect("a key");
+        let mut open = Intervals::default();
+        assert_eq!(open.start_call(key(1), 10, 2), StartOutcome::Open);
+        assert_eq!(open.start_call(key(2), 11, 2), StartOutcome::Open);
+        assert_eq!(open.start_call(key(3), 12, 2), StartOutcome::Full(12));
+        // It takes the place of the other one, for which there was space.
+        assert_eq!(open.start_call(key(1), 13, 2), StartOutcome::InPlaceOf(10));
+        assert_eq!((open.end(&key(1)), open.end(&key(1)), open.count()), (Some(13), None, 1));
     }
 }

@@ -8,7 +8,7 @@ use simple_markers_resolver::types::Names;
 use crate::bytes::put;
 use crate::filter::{Inputs, Text};
 use crate::histogram::FINE;
-use crate::plan::{Aggregate, Readable};
+use crate::plan::{Aggregate, Pairing, Readable};
 
 /// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
 pub const TIMES: u32 = FINE + 2;
@@ -127,11 +127,11 @@ pub fn process_of(key: &[u8]) -> Option<u32> {
 pub struct IntervalKey(Key);
 
 impl IntervalKey {
-    /// The key of a hit: its thread, or its process and the value of an argument. `None` if the
+    /// The key of a hit: its thread, or its process and the value of an argument or a frame. `None` if the
     /// value could not be read.
     #[must_use]
-    pub fn new<I: Inputs + ?Sized>(of: Option<&Readable>, process: u32, thread: u32, inputs: &I) -> Option<Self> {
-        let Some(of) = of else {
+    pub fn new<I: Inputs + ?Sized>(of: &Pairing, process: u32, thread: u32, inputs: &I) -> Option<Self> {
+        let Some(of) = of.readable() else {
             let mut key = [0; KEY_SIZE as usize];
             let both = u64::from(process) << 32 | u64::from(thread);
             put(&mut key, 16, &both.to_ne_bytes());

@@ -17,6 +17,6 @@ pub use key::{
     BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
     START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of,
 };
-pub use question::{Question, Refusal, RefusedSite};
+pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
 pub use tally::{Tallies, Tally};

@@ -4,9 +4,13 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::location::{Expr, Node, ValueType};
 
+use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
-use crate::plan::{Aggregate, By, Interval, Plan, PlannedMarker, PlannedSite, Readable};
+use crate::plan::{
+    Aggregate, By, Input, Interval, MAX_WORDS, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable,
+};
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,12 +30,35 @@ pub enum Question {
         from: String,
         /// The name of the marker where it ends.
         to: String,
-        /// The argument that tells which start an end belongs to; `None` if both are in one thread.
-        key: Option<Arc<str>>,
+        /// What tells which start an end belongs to.
+        key: IntervalSubject,
         /// The argument of the first marker, or else of the second one, by whose values the times are
         /// counted.
         by: Option<Arc<str>>,
     },
+}
+
+/// What tells which start an end belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IntervalSubject {
+    /// Both are in one thread.
+    #[default]
+    Thread,
+    /// This argument has the same value at both.
+    Argument(Arc<str>),
+    /// Both are of one call of a function: its entry, and its returns and tail calls.
+    Call,
+}
+
+impl IntervalSubject {
+    /// The argument, if it is one.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        match self {
+            Self::Argument(name) => Some(name),
+            Self::Thread | Self::Call => None,
+        }
+    }
 }
 
 impl Question {
@@ -63,6 +90,8 @@ pub enum Refusal {
     Filter(Unfit),
     /// The argument cannot be counted.
     Argument(Mismatch),
+    /// Calls cannot be told apart there.
+    Frame,
 }
 
 impl Display for Refusal {
@@ -76,6 +105,7 @@ impl Display for Refusal {
             }
             Self::Filter(unfit) => write!(f, "{unfit}"),
             Self::Argument(why) => write!(f, "{why}"),
+            Self::Frame => write!(f, "the frame of a call is not read there"),
         }
     }
 }
@@ -98,7 +128,14 @@ impl Plan {
         let new = self.sites.split_off(first.min(self.sites.len()));
         for mut site in new {
             let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
-            let why = match aggregate(question, by.as_ref(), &name, &site) {
+            let frame = match question {
+                Question::Time { key: IntervalSubject::Call, .. } => {
+                    let image = self.images.get(site.image);
+                    frame(&mut site, image.and_then(|image| image.platform))
+                }
+                _ => None,
+            };
+            let why = match aggregate(question, by.as_ref(), frame.as_ref(), &name, &site) {
                 // The user did not ask for this marker.
                 Ok(None) => continue,
                 Ok(Some(aggregate)) => {
@@ -114,7 +151,7 @@ impl Plan {
                         Err(why) => Refusal::Filter(why),
                     }
                 }
-                Err(why) => Refusal::Argument(why),
+                Err(why) => why,
             };
             refused.push(RefusedSite { marker: name, address: site.address.to_string(), why });
         }
@@ -133,32 +170,58 @@ impl Plan {
     }
 }
 
+/// The frame of a call, which a site at the entry of the function and at its exits reads in addition: the
+/// stack pointer is the same at all of them, and another one in calls of the function by itself. `None` if it
+/// cannot be read.
+fn frame(site: &mut PlannedSite, platform: Option<Platform>) -> Option<Readable> {
+    const SIZE: u8 = 8;
+    let register = platform.or(Platform::HOST)?.conventions().stack_pointer();
+    let input = Input::Number(Expr::new(Node::Register(register, ValueType::Unsigned(SIZE)))?);
+    let known = site.inputs.iter().position(|known| *known == input);
+    let words: usize = site.inputs.iter().map(Input::words).sum();
+    if site.recorded.is_some() || known.is_none() && words + input.words() > MAX_WORDS {
+        return None;
+    }
+    let field = known.unwrap_or_else(|| {
+        site.inputs.push(input);
+        site.inputs.len() - 1
+    });
+    let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
+    Some(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
+}
+
 /// What is counted at a site; `None` if nothing is. `by_start` is the argument of the start of an interval
-/// by which times are counted, if it has the argument.
+/// by which times are counted, if it has the argument. `frame` is that of the call.
 fn aggregate(
     question: &Question,
     by_start: Option<&Readable>,
+    frame: Option<&Readable>,
     marker: &str,
     site: &PlannedSite,
-) -> Result<Option<Aggregate>, Mismatch> {
-    let read = |name: &str| readable(&Arc::from(normalized(name)), site);
-    let interval = |key: &Option<Arc<str>>, by: &Option<Arc<str>>, is_start: bool| {
+) -> Result<Option<Aggregate>, Refusal> {
+    let read = |name: &str| readable(&Arc::from(normalized(name)), site).map_err(Refusal::Argument);
+    let interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_start: bool| {
         let by = match (by, by_start) {
             (Some(by), Some(_)) if is_start => By::Here(read(by)?),
             (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),
             (Some(by), None) if !is_start => By::Here(read(by)?),
             _ => By::Nothing,
         };
-        Ok(Interval { key: key.as_deref().map(read).transpose()?, by })
+        let key = match key {
+            IntervalSubject::Thread => Pairing::Thread,
+            IntervalSubject::Argument(name) => Pairing::Argument(read(name)?),
+            IntervalSubject::Call => Pairing::Frame(frame.cloned().ok_or(Refusal::Frame)?),
+        };
+        Ok(Interval { key, by })
     };
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
         Question::Processes => Ok(Some(Aggregate::Processes)),
         Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
         Question::Histogram(name) => match read(name)? {
-            Readable::Number { kind: NumberKind::Float, .. } => Err(Mismatch::Float),
+            Readable::Number { kind: NumberKind::Float, .. } => Err(Refusal::Argument(Mismatch::Float)),
             Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
-            Readable::Text(_) => Err(Mismatch::Text),
+            Readable::Text(_) => Err(Refusal::Argument(Mismatch::Text)),
         },
         Question::Time { from, key, by, .. } if *from == marker => Ok(Some(Aggregate::Start(interval(key, by, true)?))),
         Question::Time { to, key, by, .. } if *to == marker => Ok(Some(Aggregate::End(interval(key, by, false)?))),

@@ -9,7 +9,7 @@ use super::{Intervals, RawCounts, StartOutcome, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
 use crate::histogram::{Durations, FINE, coarse, fine};
-use crate::plan::{Aggregate, By, Interval, Plan};
+use crate::plan::{Aggregate, By, Interval, Pairing, Plan};
 
 /// A hit at a site of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,9 @@ impl Replay {
     /// argument that it needs could not be read.
     pub fn add<I: Inputs + ?Sized>(&mut self, aggregate: &Aggregate, holds: Option<bool>, hit: &Passage<'_, I>) {
         let time = self.passed(hit);
+        if holds != Some(true) {
+            self.forget_call(aggregate, hit);
+        }
         let Some(holds) = holds else { return self.tally(hit.site, Tally::Unfiltered) };
         if !holds {
             return;
@@ -123,7 +126,7 @@ impl Replay {
                 By::Here(by) => Some(key_of(0, by, hit.inputs)?),
                 By::Nothing | By::AtStart(_) => None,
             };
-            Some((IntervalKey::new(of.key.as_ref(), hit.process, hit.thread, hit.inputs)?, by))
+            Some((IntervalKey::new(&of.key, hit.process, hit.thread, hit.inputs)?, by))
         };
         let problem = match aggregate {
             Aggregate::Hits => None,
@@ -136,7 +139,9 @@ impl Replay {
                 Some(value) => increment(&mut self.buckets, (group, coarse(value)), self.most),
                 None => Some(Tally::Unread),
             },
-            Aggregate::Start(of) => interval(of).map_or(Some(Tally::Unread), |key| self.start(key, time)),
+            Aggregate::Start(of) => {
+                interval(of).map_or(Some(Tally::Unread), |key| self.start(key, time, of.key.is_frame()))
+            }
             Aggregate::End(of) => interval(of).map_or(Some(Tally::Unread), |key| self.end(key, time)),
         };
         if let Some(problem) = problem {
@@ -151,8 +156,22 @@ impl Replay {
         }
     }
 
-    fn start(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
-        match self.starts.start(key, (time, by), self.most) {
+    /// Forgets the start of a call at the frame of another one whose hit is not wanted. The first call did not
+    /// return.
+    fn forget_call<I: Inputs + ?Sized>(&mut self, aggregate: &Aggregate, hit: &Passage<'_, I>) {
+        let Aggregate::Start(Interval { key: key @ Pairing::Frame(_), .. }) = aggregate else { return };
+        let key = IntervalKey::new(key, hit.process, hit.thread, hit.inputs);
+        if key.and_then(|key| self.starts.end(&key)).is_some() {
+            self.tally(hit.site, Tally::Unmatched);
+        }
+    }
+
+    fn start(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64, is_call: bool) -> Option<Tally> {
+        let outcome = match is_call {
+            true => self.starts.start_call(key, (time, by), self.most),
+            false => self.starts.start(key, (time, by), self.most),
+        };
+        match outcome {
             StartOutcome::Open => None,
             StartOutcome::Nested => Some(Tally::Nested),
             StartOutcome::InPlaceOf(_) => Some(Tally::Unmatched),

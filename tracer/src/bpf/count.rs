@@ -10,7 +10,7 @@ use crate::aggregate::{
     Tally,
 };
 use crate::histogram::NEGATIVE;
-use crate::plan::{Aggregate, By, Input, Interval, KernelEvent, Number, Readable, Uncompilable};
+use crate::plan::{Aggregate, By, Input, Interval, KernelEvent, Number, Pairing, Readable, Uncompilable};
 
 /// Flags of `bpf_map_update_elem`.
 const ANY: u64 = 0;
@@ -57,7 +57,7 @@ impl Aggregate {
             Self::Values(readable) => inputs(readable),
             Self::Start(interval) | Self::End(interval) => {
                 let by = if let By::Here(by) = &interval.by { inputs(by) } else { Vec::new() };
-                let mut all: Vec<usize> = interval.key.iter().flat_map(inputs).chain(by).collect();
+                let mut all: Vec<usize> = interval.key.readable().into_iter().flat_map(inputs).chain(by).collect();
                 all.sort_unstable();
                 all.dedup();
                 all
@@ -88,6 +88,9 @@ impl Program<'_> {
         let Section { inputs, filter, aggregate, group, .. } = *section;
         self.start_inputs(inputs, filter.is_some() || !aggregate.inputs().is_empty());
         if let Some(filter) = filter {
+            if let Aggregate::Start(Interval { key: Pairing::Frame(of), .. }) = aggregate {
+                self.forget_call(inputs, of)?;
+            }
             self.filter(inputs, filter)?;
         }
         self.prepare_all(inputs, &aggregate.inputs())?;
@@ -123,16 +126,19 @@ impl Program<'_> {
                 self.add_to_values(key)?;
             }
             Aggregate::Start(Interval { key: of, by }) => {
-                self.interval_key(inputs, of.as_ref(), key, unread);
+                self.interval_key(inputs, of.readable(), key, unread);
                 let start = self.push(START_SIZE + if *by == By::Nothing { 0 } else { START_BY })?;
                 if let By::Here(by) = by {
                     // What is counted by begins behind the first word of a key.
                     self.key(inputs, by, start + START_SIZE as i16 - 8, unread);
                 }
-                self.start(key, start)?;
+                match of.is_frame() {
+                    true => self.start_call(key, start),
+                    false => self.start(key, start)?,
+                }
             }
             Aggregate::End(Interval { key: of, by }) => {
-                self.interval_key(inputs, of.as_ref(), key, unread);
+                self.interval_key(inputs, of.readable(), key, unread);
                 let value = match by {
                     By::Nothing => None,
                     By::Here(_) | By::AtStart(_) => Some(self.push(KEY_SIZE)?),
@@ -345,6 +351,46 @@ impl Program<'_> {
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
         self.code.place(full);
         self.add_one_to(Tally::Full);
+        Ok(())
+    }
+
+    /// Notes the start of a call. One at the same frame did not return.
+    fn start_call(&mut self, key: i16, start: i16) {
+        let (place, end) = (key + KEY_SIZE as i16, self.end);
+        let full = self.code.label();
+        self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
+        self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
+        self.code.call(Helper::KtimeGetNs);
+        self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
+        self.update(Map::Starts, key, start, NO_EXIST);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
+        self.add_one_to(Tally::Unmatched);
+        self.update(Map::Starts, key, start, ANY);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.place(full);
+        self.add_one_to(Tally::Full);
+    }
+
+    /// Forgets the start of a call at the frame of another one, whose hit may not be wanted. The first call did
+    /// not return.
+    fn forget_call(&mut self, inputs: &[Input], frame: &Readable) -> Result<(), Uncompilable> {
+        self.prepare_all(inputs, &self::inputs(frame))?;
+        let stack = self.stack.clone();
+        let key = self.push(START_KEY_SIZE)?;
+        let (unread, absent) = (self.code.label(), self.code.label());
+        self.interval_key(inputs, Some(frame), key, unread);
+        self.code.store_immediate(Size::Eight, Reg::Frame, key + KEY_SIZE as i16, 0);
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapDeleteElem);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, absent);
+        self.add_one_to(Tally::Unmatched);
+        self.code.place(absent);
+        if self.code.is_used(unread) {
+            self.code.place(unread);
+        }
+        // The key is not needed any more.
+        self.stack = stack;
         Ok(())
     }
 

@@ -43,6 +43,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
+        exit: None,
     }
 }
 

@@ -218,6 +218,7 @@ fn site() -> PlannedSite {
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
+        exit: None,
     }
 }
 

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::aggregate::{IntervalKey, Intervals, Question, StartOutcome, UnmatchedHits};
+use crate::aggregate::{IntervalKey, IntervalSubject, Intervals, Question, StartOutcome, UnmatchedHits};
 use crate::ctf::SiteSelection;
 use crate::hit::Hit;
-use crate::plan::Aggregate;
+use crate::plan::{Aggregate, Pairing};
 
 /// Two markers whose events become slices.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Pair {
     #[must_use]
     pub fn new(question: &Question, sites: SiteSelection) -> Option<Self> {
         let Question::Time { from, to, key, .. } = question else { return None };
-        let (from, to, has_key) = (from.clone(), to.clone(), key.is_some());
+        let (from, to, has_key) = (from.clone(), to.clone(), *key != IntervalSubject::Thread);
         let name = format!("{from}..{to}");
         Some(Self { from, to, name, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
     }
@@ -87,7 +87,7 @@ impl Pair {
     /// What a hit is; `None` if the pair is not about its marker.
     pub(super) fn role(&mut self, hit: &Hit<'_>, is_wanted: bool) -> Option<Role> {
         let (_, site) = self.sites.site(hit)?;
-        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), hit.process, hit.thread, hit);
+        let key = |of: &Pairing| IntervalKey::new(of, hit.process, hit.thread, hit);
         let (key, is_end) = match &site.aggregate {
             Aggregate::Start(of) => (key(&of.key), false),
             Aggregate::End(of) => (key(&of.key), true),

@@ -23,10 +23,40 @@ pub enum Aggregate {
 /// How intervals are told apart, and by what they are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// The argument that a start and its end have in common; `None` if that is the thread.
-    pub key: Option<Readable>,
+    /// What a start and its end have in common.
+    pub key: Pairing,
     /// By which values the times are counted.
     pub by: By,
+}
+
+/// What a start and its end have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Pairing {
+    /// The thread. An end belongs to the last start.
+    #[default]
+    Thread,
+    /// The value of an argument, in a process. An end belongs to the last start.
+    Argument(Readable),
+    /// The frame of a call, in a process: an address on the stack. Another start at the same frame says
+    /// that the call before it did not return.
+    Frame(Readable),
+}
+
+impl Pairing {
+    /// What is read for it; `None` if that is nothing.
+    #[must_use]
+    pub fn readable(&self) -> Option<&Readable> {
+        match self {
+            Self::Thread => None,
+            Self::Argument(of) | Self::Frame(of) => Some(of),
+        }
+    }
+
+    /// Whether it is the frame of a call.
+    #[must_use]
+    pub fn is_frame(&self) -> bool {
+        matches!(self, Self::Frame(_))
+    }
 }
 
 /// By which values times are counted.

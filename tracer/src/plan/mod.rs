@@ -16,7 +16,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-pub use aggregate::{Aggregate, By, Interval};
+pub use aggregate::{Aggregate, By, Interval, Pairing};
 pub use argument::{
     DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };
@@ -28,4 +28,4 @@ pub(crate) use field_type::{Length, ValueKind};
 pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
 pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};
-pub use sites::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecorderProbe, TextLimit};
+pub use sites::{CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecorderProbe, TextLimit};

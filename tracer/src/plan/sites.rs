@@ -131,6 +131,21 @@ pub struct PlannedSite {
     /// How the program records the site itself; `None` if a program of the kernel reads it.
     #[serde(skip)]
     pub recorded: Option<RecorderProbe>,
+    /// How the function is left there; `None` if it is not.
+    #[serde(skip)]
+    pub exit: Option<CallExit>,
+}
+
+/// How a function is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallExit {
+    /// It returns.
+    Return,
+    /// It jumps to another function, which returns for it.
+    TailCall {
+        /// The other function; `None` if only the running program knows.
+        function: Option<Arc<str>>,
+    },
 }
 
 impl PlannedSite {
@@ -155,6 +170,7 @@ impl PlannedSite {
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,
+            exit: None,
         }
     }
 }

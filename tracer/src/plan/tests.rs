@@ -74,6 +74,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
+        exit: None,
     }
 }
 

@@ -11,16 +11,16 @@ use simple_markers_resolver::export::{
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
-    Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
+    Argument, Marker, Origin, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
 };
 use simple_markers_resolver::types::{Names, Shape, Type};
 
 use crate::arch::Platform;
 use crate::bpf::{Target, input};
 use crate::plan::{
-    Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan, PlannedArgument,
-    PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source, TextLimit, Uncompilable, UnreadReason,
-    UnwatchedReason,
+    Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan,
+    PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source, TextLimit, Uncompilable,
+    UnreadReason, UnwatchedReason,
 };
 use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
@@ -228,6 +228,11 @@ fn site(
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
+        exit: match point.site.origin {
+            Origin::Return => Some(CallExit::Return),
+            Origin::TailCall => Some(CallExit::TailCall { function: point.site.callee.clone() }),
+            _ => None,
+        },
     }
 }
 
@@ -272,6 +277,7 @@ fn recorded(
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: Some(RecorderProbe { control, words, limits, copies: 1 }),
+        exit: None,
     })
 }
 

@@ -104,5 +104,6 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         filter: None,
         aggregate,
         recorded: None,
+        exit: None,
     }
 }

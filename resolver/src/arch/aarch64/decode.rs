@@ -9,6 +9,9 @@ use yaxpeax_arm::armv8::a64::InstDecoder;
 
 use crate::code::instruction::{Instruction, InstructionKind, Successors};
 
+/// The register with the return address.
+const LINK: u32 = 30;
+
 /// The instruction at the start of `bytes`.
 pub(super) fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
@@ -72,17 +75,15 @@ fn successors(word: u32, at: u64) -> Option<Successors> {
         _ if word & 0xff00_0000 == 0x5400_0000 => Successors::Conditional(to(5, 19)),
         _ if word & 0x7e00_0000 == 0x3400_0000 => Successors::Conditional(to(5, 19)),
         _ if word & 0x7e00_0000 == 0x3600_0000 => Successors::Conditional(to(5, 14)),
+        // br x30, braaz x30 and the like
+        _ if is_br(word) && word >> 5 & 31 == LINK => Successors::Returns,
         _ if is_br(word) => Successors::Indirect,
         // blr, blraa and the like
         _ if word & 0xffff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 => Successors::Call,
-        // ret, retaa, eret, drps
-        _ if word & 0xffff_fc1f == 0xd65f_0000
-            || word & 0xffff_fbff == 0xd65f_0bff
-            || word & 0xffff_f3ff == 0xd69f_03e0
-            || word == 0xd6bf_03e0 =>
-        {
-            Successors::Ends
-        }
+        // ret, retaa, retab
+        _ if word & 0xffff_fc1f == 0xd65f_0000 || word & 0xffff_fbff == 0xd65f_0bff => Successors::Returns,
+        // eret, eretaa, drps
+        _ if word & 0xffff_f3ff == 0xd69f_03e0 || word == 0xd6bf_03e0 => Successors::Ends,
         // svc, hvc, smc; brk, hlt and dcps trap.
         _ if word & 0xffe0_001c == 0xd400_0000 => Successors::Next,
         _ if word & 0xff00_0000 == 0xd400_0000 => Successors::Traps,

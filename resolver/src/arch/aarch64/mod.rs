@@ -4,6 +4,7 @@ mod decode;
 mod jump_tables;
 mod registers;
 mod relocation;
+mod returned;
 mod stack;
 mod uprobe;
 
@@ -12,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use object::elf;
 
+use super::returned_value::{ResultProblem, ReturnedPlace, ReturnedValue};
 use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialRelocation};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
@@ -60,6 +62,10 @@ impl InstructionSet for Aarch64 {
         4
     }
 
+    fn stack_pointer(&self) -> u16 {
+        31
+    }
+
     fn address_bits(&self) -> u32 {
         64
     }
@@ -99,6 +105,10 @@ impl InstructionSet for Aarch64 {
         let word = decode::word(code)?;
         let is_bl = word & 0xfc00_0000 == 0x9400_0000;
         is_bl.then(|| Callee::At(Vaddr(at.wrapping_add_signed(decode::signed(word, 0, 26).wrapping_mul(4)))))
+    }
+
+    fn returned(&self, value: &ReturnedValue, _: u32) -> Result<ReturnedPlace, ResultProblem> {
+        returned::of(value)
     }
 
     fn linkage_slot(&self, _: u64, _: &[u8]) -> Option<Vaddr> {

@@ -121,7 +121,7 @@ impl InstructionWord {
                     let target = from.wrapping_add_signed(auipc.upper()).wrapping_add_signed(self.immediate());
                     Successors::Jump(target & !1)
                 }
-                _ if self.rs1() == RA && self.immediate() == 0 => Successors::Ends,
+                _ if self.rs1() == RA && self.immediate() == 0 => Successors::Returns,
                 _ => Successors::Indirect,
             },
             SYSTEM => match self.bits {
@@ -388,7 +388,7 @@ mod tests {
             (0x1000, Successors::Next),
             (0x1004, Successors::Jump(0x2_0900)),
             (0x1008, Successors::Jump(0x100c)),
-            (0x100a, Successors::Ends),
+            (0x100a, Successors::Returns),
             (0x100c, Successors::Conditional(0x1000)),
             (0x1010, Successors::Traps),
             (0x1012, Successors::Traps),

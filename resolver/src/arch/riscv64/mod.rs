@@ -4,6 +4,7 @@ mod decode;
 mod jump_tables;
 mod registers;
 mod relocation;
+mod returned;
 mod stack;
 mod uprobe;
 
@@ -12,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use object::elf;
 
+use super::returned_value::{ResultProblem, ReturnedPlace, ReturnedValue};
 use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialRelocation};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
@@ -53,6 +55,10 @@ impl InstructionSet for Riscv64 {
         2
     }
 
+    fn stack_pointer(&self) -> u16 {
+        2
+    }
+
     fn address_bits(&self) -> u32 {
         64
     }
@@ -90,6 +96,15 @@ impl InstructionSet for Riscv64 {
         let word = InstructionWord::of(code)?;
         let is_call = word.opcode() == JAL && word.rd() == RA;
         is_call.then(|| Callee::At(Vaddr(at.wrapping_add_signed(word.jump_offset()))))
+    }
+
+    fn is_return_thunk(&self, name: &str) -> bool {
+        // The end of a function with `-msave-restore`.
+        name.starts_with("__riscv_restore_")
+    }
+
+    fn returned(&self, value: &ReturnedValue, elf_flags: u32) -> Result<ReturnedPlace, ResultProblem> {
+        returned::of(value, elf_flags)
     }
 
     fn linkage_slot(&self, _: u64, _: &[u8]) -> Option<Vaddr> {

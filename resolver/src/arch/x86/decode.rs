@@ -54,6 +54,8 @@ fn instruction(iced: &Iced) -> Instruction {
         FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend if iced.near_branch_target() != 0 => {
             Successors::Conditional(iced.near_branch_target())
         }
+        FlowControl::Return if iced.mnemonic() == Mnemonic::Ret => Successors::Returns,
+        // Far jumps and returns, `iret`.
         FlowControl::UnconditionalBranch | FlowControl::Return => Successors::Ends,
         FlowControl::IndirectBranch => Successors::Indirect,
         FlowControl::Call | FlowControl::IndirectCall => Successors::Call,

@@ -7,6 +7,7 @@ mod demand;
 mod jump_tables;
 mod registers;
 mod relocation;
+mod returned;
 mod stack;
 mod uprobe;
 
@@ -16,6 +17,7 @@ use std::ops::RangeInclusive;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
+use super::returned_value::{ResultProblem, ReturnedPlace, ReturnedValue};
 use super::{EffectsReader, GdbFloat, InstructionSet, NamedRegister, OperandSyntax, PartialRelocation};
 use crate::address::Vaddr;
 use crate::code::data_flow::{Convention, DataReader};
@@ -103,6 +105,10 @@ impl InstructionSet for X86 {
         1
     }
 
+    fn stack_pointer(&self) -> u16 {
+        if self.is_64() { 7 } else { 4 }
+    }
+
     fn address_bits(&self) -> u32 {
         self.bitness
     }
@@ -139,6 +145,15 @@ impl InstructionSet for X86 {
 
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee> {
         calls::callee(self.bitness, at, code)
+    }
+
+    fn is_return_thunk(&self, name: &str) -> bool {
+        // Kernels that mitigate "retbleed" return through this one.
+        name == "__x86_return_thunk"
+    }
+
+    fn returned(&self, value: &ReturnedValue, _: u32) -> Result<ReturnedPlace, ResultProblem> {
+        if self.is_64() { returned::of_64(value) } else { returned::of_32(value) }
     }
 
     fn linkage_slot(&self, at: u64, code: &[u8]) -> Option<Vaddr> {

@@ -77,7 +77,7 @@ impl Instructions<'_> {
 
     /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure
     /// linkage table.
-    fn callee(&self, callee: Callee) -> Option<String> {
+    pub(super) fn callee(&self, callee: Callee) -> Option<String> {
         let imported = |slot: Vaddr| {
             let name = self.imports.get_or_init(|| self.code.image().imports()).get(&slot.0)?;
             Some(demangle(name))

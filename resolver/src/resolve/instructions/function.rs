@@ -76,8 +76,15 @@ impl<'a> Instructions<'a> {
 
     /// What is known of the code of a function; `None` if it could not be decoded.
     pub(in super::super) fn function(&self, function: Die) -> Option<FunctionCode<'_>> {
-        let decoded = Arc::clone(self.decoded(Key::Described(function)).get()?.as_ref().ok()?);
-        Some(FunctionCode { decoded, set: self.set, calls: self, walks_left: &self.walks_left })
+        self.code_of(Key::Described(function)).ok()
+    }
+
+    /// What is known of the code of a function; else why it could not be decoded.
+    pub(super) fn code_of(&self, key: Key) -> Result<FunctionCode<'_>, ExactnessReason> {
+        let cell = self.decoded(key);
+        let decoded = cell.get().ok_or(ExactnessReason::NoFunction)?.as_ref().map_err(Clone::clone)?;
+        let decoded = Arc::clone(decoded);
+        Ok(FunctionCode { decoded, set: self.set, calls: self, walks_left: &self.walks_left })
     }
 
     fn decode(&self, key: Key) -> Result<DecodedFunction<'a>, ExactnessReason> {

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::decoded_function::DecodedFunction;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
-use crate::code::{Block, CallEffect, Cfg, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace, Values};
+use crate::code::{
+    Block, CallEffect, Cfg, CodeExits, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace, Values,
+};
 use crate::location::Register;
 use crate::ranges::Region;
 
@@ -206,6 +208,14 @@ impl FunctionCode<'_> {
     /// Where control leaves a region; `None` if that is not known completely.
     pub(in crate::resolve) fn exits(&self, region: &Region) -> Option<Vec<Vaddr>> {
         Some(self.walk(region.ranges().len())?.exits(region))
+    }
+
+    /// Where the function is left; `None` if it is too large.
+    pub(super) fn function_exits(&self) -> Option<CodeExits> {
+        let (cfg, hidden) = (self.cfg(), self.decoded.unknown_edges.is_some());
+        let charged = |left: u64| left.checked_sub(cfg.size());
+        self.walks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charged).ok()?;
+        Some(cfg.function_exits(&self.decoded.function, hidden))
     }
 
     /// Whether code of a region leads to an address in it.

@@ -54,14 +54,24 @@ pub(super) fn find(
         sites.dedup_by_key(|site| site.pc);
         let name = if is_several { format!("{path}()") } else { mark.name.to_string() };
         let (format, args) = (mark.format.clone(), mark.args.clone());
-        FoundMark { name, file: Arc::from(""), line: 0, scope_line: 0, format, args, sites, problem: None }
+        FoundMark {
+            name,
+            file: Arc::from(""),
+            line: 0,
+            scope_line: 0,
+            format,
+            args,
+            sites,
+            inlined_copies: 0,
+            problem: None,
+        }
     });
     let found: Vec<FoundMark> = found.collect();
     if found.is_empty() { Err(MarkProblem::NoSuchFunction) } else { Ok(found) }
 }
 
 fn site(symbol: &Symbol) -> FoundSite {
-    FoundSite { pc: Pc::linked(symbol.start), origin: Origin::Entry, certainty: PlaceCertainty::Code }
+    FoundSite { pc: Pc::linked(symbol.start), origin: Origin::Entry, certainty: PlaceCertainty::Code, callee: None }
 }
 
 /// The name in the source of the function of a symbol; `None` if the symbol is that of a part of one.

@@ -3,8 +3,6 @@
 //! Without optimisation the debug information describes parameters where the prologue stores them, and is
 //! wrong before that. A mark that reads values stands behind the prologue then.
 
-use std::sync::Arc;
-
 use super::certainty::PlaceCertainty;
 use super::found::{FoundMark, FoundSite};
 use crate::Error;
@@ -28,24 +26,13 @@ pub(super) fn find<'a>(
 ) -> Result<Vec<FoundMark>, MarkProblem> {
     let search = EntrySearch { debug, lookup, symbols, has_values: !mark.args.is_empty() };
     let mut found = Vec::new();
+    let suffix = (functions.len() > 1).then_some("()");
     for function in functions {
         let mut sites = Vec::new();
-        for instance in &function.instances {
+        for instance in function.instances.iter().filter(|instance| !(instance.is_inlined && mark.is_out_of_line)) {
             sites.extend(search.site(instance).map_err(MarkProblem::Unreadable)?);
         }
-        sites.sort_by_key(|site| site.pc);
-        sites.dedup_by_key(|site| site.pc);
-        if sites.is_empty() {
-            continue;
-        }
-        let (file, line) = match &function.declared {
-            Some((file, line)) => (Arc::clone(file.as_str()), *line),
-            None => (Arc::from(""), 0),
-        };
-        let is_one = matches!(functions, [_]);
-        let name = if is_one { mark.name.to_string() } else { format!("{}()", function.path) };
-        let (format, args) = (mark.format.clone(), mark.args.clone());
-        found.push(FoundMark { name, file, line, scope_line: function.last_line, format, args, sites, problem: None });
+        found.extend(FoundMark::of_function(mark, function, suffix, sites));
     }
     if found.is_empty() { Err(MarkProblem::NoCode) } else { Ok(found) }
 }
@@ -59,14 +46,16 @@ struct EntrySearch<'e, 'a> {
 
 impl EntrySearch<'_, '_> {
     fn site(&self, instance: &FunctionInstance) -> Result<Option<FoundSite>, Error> {
-        let site = |at: Vaddr, certainty| Some(FoundSite { pc: self.debug.pc(at)?, origin: Origin::Entry, certainty });
+        let site = |at: Vaddr, certainty| {
+            Some(FoundSite { pc: self.debug.pc(at)?, origin: Origin::Entry, certainty, callee: None })
+        };
         if instance.is_inlined {
             return Ok(site(instance.entry, PlaceCertainty::Place(self.inlined(instance)?)));
         }
         // Where the code is in several pieces, the first one may be the cold one.
         let entry = self.lookup.instructions.and_then(|code| code.function(instance.die)).map(|code| code.entry());
         let entry = entry.unwrap_or(instance.entry);
-        if self.is_rest(entry) {
+        if is_rest(self.debug, self.symbols, entry) {
             return Ok(None);
         }
         let behind = match self.has_values && self.debug.info().is_code_unoptimized(instance.die)? {
@@ -74,14 +63,6 @@ impl EntrySearch<'_, '_> {
             false => None,
         };
         Ok(site(behind.unwrap_or(entry), PlaceCertainty::Code))
-    }
-
-    /// Whether gcc split the code there off a function, whose beginning it inlined elsewhere
-    /// (`-fpartial-inlining`).
-    fn is_rest(&self, entry: Vaddr) -> bool {
-        let Some(pc) = self.debug.pc(entry) else { return false };
-        let symbol = self.symbols.at(pc.section.map(object::SectionIndex), pc.address);
-        symbol.is_some_and(|symbol| self.symbols.name(&symbol).windows(6).any(|part| part == b".part."))
     }
 
     /// What is known of the place where an inlined copy begins.
@@ -104,4 +85,12 @@ impl EntrySearch<'_, '_> {
             all => MarkReason::SeveralPlaces { count: u32::try_from(all.len().max(2)).unwrap_or(u32::MAX) },
         })
     }
+}
+
+/// Whether gcc split the code there off a function, whose beginning it inlined elsewhere
+/// (`-fpartial-inlining`).
+pub(super) fn is_rest(debug: &SiteDebug<'_>, symbols: Symbols<'_>, entry: Vaddr) -> bool {
+    let Some(pc) = debug.pc(entry) else { return false };
+    let symbol = symbols.at(pc.section.map(object::SectionIndex), pc.address);
+    symbol.is_some_and(|symbol| symbols.name(&symbol).windows(6).any(|part| part == b".part."))
 }

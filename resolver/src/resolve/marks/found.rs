@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::certainty::PlaceCertainty;
+use crate::dwarf::FoundFunction;
+use crate::marks::Mark;
 use crate::resolve::pc::Pc;
 use crate::resolve::{LineProblem, Origin};
 
@@ -18,7 +20,9 @@ pub(super) struct FoundMark {
     pub(super) format: String,
     pub(super) args: String,
     pub(super) sites: Vec<FoundSite>,
-    /// Why there are none.
+    /// How many inlined copies of its function are left out.
+    pub(super) inlined_copies: u32,
+    /// Why there are no sites.
     pub(super) problem: Option<LineProblem>,
 }
 
@@ -27,4 +31,36 @@ pub(super) struct FoundSite {
     pub(super) pc: Pc,
     pub(super) origin: Origin,
     pub(super) certainty: PlaceCertainty,
+    /// The function that a tail call leads to, if its name is known.
+    pub(super) callee: Option<Arc<str>>,
+}
+
+impl FoundMark {
+    /// The marker of a mark at a function; `None` without a site. `suffix` ends its name if the mark means
+    /// several functions.
+    pub(super) fn of_function(
+        mark: &Mark,
+        function: &FoundFunction,
+        suffix: Option<&str>,
+        mut sites: Vec<FoundSite>,
+    ) -> Option<Self> {
+        sites.sort_by_key(|site| site.pc);
+        sites.dedup_by_key(|site| site.pc);
+        let (file, line) = match &function.declared {
+            Some((file, line)) => (Arc::clone(file.as_str()), *line),
+            None => (Arc::from(""), 0),
+        };
+        let inlined = function.instances.iter().filter(|instance| instance.is_inlined).count();
+        (!sites.is_empty()).then(|| Self {
+            name: suffix.map_or_else(|| mark.name.to_string(), |suffix| format!("{}{suffix}", function.path)),
+            file,
+            line,
+            scope_line: function.last_line,
+            format: mark.format.clone(),
+            args: mark.args.clone(),
+            sites,
+            inlined_copies: if mark.is_out_of_line { u32::try_from(inlined).unwrap_or(u32::MAX) } else { 0 },
+            problem: None,
+        })
+    }
 }

@@ -48,6 +48,7 @@ pub(super) fn find<'a>(
         format: mark.format.clone(),
         args: mark.args.clone(),
         sites: search.sites(line, Origin::Line).map_err(MarkProblem::Unreadable)?,
+        inlined_copies: 0,
         problem: None,
     };
     if found.sites.is_empty() {
@@ -95,7 +96,7 @@ impl<'a> LineOfUnits<'_, 'a> {
             };
             let site = |(at, reason)| {
                 let certainty = PlaceCertainty::Place(reason);
-                Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty })
+                Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty, callee: None })
             };
             sites.extend(places.into_iter().filter_map(site));
         }

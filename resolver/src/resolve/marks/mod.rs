@@ -2,8 +2,8 @@
 //! (`crate::marks`).
 //!
 //! `lines` finds where the code of a line begins, `functions` which functions are meant, and `entries`
-//! where these are entered. Each site has a
-//! certainty, because a line proves less than a record.
+//! where these are entered, `returns` where they return. Each site has a certainty, because a line proves
+//! less than a record.
 
 mod by_symbol;
 mod certainty;
@@ -11,15 +11,17 @@ mod entries;
 mod found;
 mod functions;
 mod lines;
+mod returns;
 
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_record::DECLARATIONS;
 
 use self::found::{FoundMark, FoundSite};
 use self::functions::FunctionSearch;
 use super::diagnostics::Diagnostics;
+use super::interner::TextId;
 use super::join::{RawMarker, RawMarkers, RawSite};
 use super::lookup::SiteLookup;
 use super::mark_problem::{MarkProblem, UnplacedMark};
@@ -92,7 +94,12 @@ impl MarkSearch<'_, '_> {
                 let meant = functions.meant(pattern);
                 meant.and_then(|functions| entries::find(debug, self.lookup, self.symbols, mark, &functions))
             }
-            (MarkPlace::Return(_), ..) => Err(MarkProblem::NoCode),
+            (MarkPlace::Return(pattern), Some(debug), Some(functions)) => {
+                debug.info().allow(STEPS);
+                let (instructions, symbols) = (self.lookup.instructions, self.symbols);
+                let meant = functions.meant(pattern);
+                meant.and_then(|functions| returns::find(debug, instructions, symbols, mark, &functions))
+            }
         };
         match (&mark.place, described) {
             (MarkPlace::Entry(pattern), Err(MarkProblem::NoDebugInfo | MarkProblem::NoSuchFunction))
@@ -123,10 +130,12 @@ pub(super) fn join<'a>(
         };
         let declared = describe(mark.format.as_bytes(), mark.args.as_bytes()).args;
         let unresolved: Vec<Argument> = declared.iter().map(|one| Argument::unresolved(&one.text)).collect();
-        let look_up = |site: &FoundSite| {
+        let callees = mark.sites.iter().map(|site| texts.intern(site.callee.as_ref()?.as_bytes()));
+        let callees: Vec<Option<TextId>> = callees.collect();
+        let look_up = |(site, &callee): (&FoundSite, &Option<TextId>)| {
             let is_entry = site.origin == Origin::Entry;
             let wanted = MarkerLine { file: &mark.file, line: mark.scope_line, args: &declared, is_entry };
-            let raw = RawSite::without_record(Some(site.pc), site.origin);
+            let raw = RawSite { callee, ..RawSite::without_record(Some(site.pc), site.origin) };
             let (surroundings, mut probed) = lookup.site(&wanted, &raw, &unresolved, false);
             let judged = probed.exactness.zip(probed.reason.as_ref());
             if let Some((exactness, reason)) =
@@ -136,7 +145,7 @@ pub(super) fn join<'a>(
             }
             (raw, (surroundings, probed))
         };
-        let (sites, answers) = mark.sites.par_iter().map(look_up).unzip();
+        let (sites, answers) = mark.sites.par_iter().zip(callees.par_iter()).map(look_up).unzip();
         joined.markers.push(RawMarker {
             name,
             file,
@@ -146,6 +155,7 @@ pub(super) fn join<'a>(
             declared: false,
             is_ghost: false,
             is_mark: true,
+            inlined_copies: mark.inlined_copies,
             sites,
             problem: mark.problem.clone(),
             ghost: None,

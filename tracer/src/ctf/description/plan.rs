@@ -60,5 +60,6 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
+        exit: None,
     }
 }

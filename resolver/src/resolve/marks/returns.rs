@@ -1,0 +1,44 @@
+//! Where functions return, and where they leave for others by a tail call. Inlined copies do neither.
+
+use super::certainty::PlaceCertainty;
+use super::entries;
+use super::found::{FoundMark, FoundSite};
+use crate::dwarf::FoundFunction;
+use crate::image::symbols::Symbols;
+use crate::marks::Mark;
+use crate::resolve::instructions::Instructions;
+use crate::resolve::mark_problem::MarkProblem;
+use crate::resolve::site_debug::SiteDebug;
+use crate::resolve::{MarkReason, Origin};
+
+/// The markers of a mark at the returns of functions: one for each function.
+pub(super) fn find(
+    debug: &SiteDebug<'_>,
+    instructions: Option<&Instructions<'_>>,
+    symbols: Symbols<'_>,
+    mark: &Mark,
+    functions: &[FoundFunction],
+) -> Result<Vec<FoundMark>, MarkProblem> {
+    let instructions = instructions.ok_or(MarkProblem::NoCode)?;
+    let mut found = Vec::new();
+    let suffix = (functions.len() > 1).then_some("() return");
+    for function in functions {
+        let mut sites = Vec::new();
+        for instance in function.instances.iter().filter(|instance| !instance.is_inlined) {
+            let Some(code) = instructions.function(instance.die) else { continue };
+            if entries::is_rest(debug, symbols, code.entry()) {
+                continue;
+            }
+            let Ok(exits) = instructions.exits(instance.die) else { continue };
+            let is_complete = exits.gaps.is_empty();
+            let certainty =
+                PlaceCertainty::Place(if is_complete { MarkReason::Leaves } else { MarkReason::MayLeaveElsewhere });
+            let returns = exits.returns.into_iter().map(|at| (at, Origin::Return, None));
+            let tail_calls = exits.tail_calls.into_iter().map(|(at, callee)| (at, Origin::TailCall, callee));
+            let site = |(at, origin, callee)| Some(FoundSite { pc: debug.pc(at)?, origin, certainty, callee });
+            sites.extend(returns.chain(tail_calls).filter_map(site));
+        }
+        found.extend(FoundMark::of_function(mark, function, suffix, sites));
+    }
+    if found.is_empty() { Err(MarkProblem::NoCode) } else { Ok(found) }
+}
