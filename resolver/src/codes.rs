@@ -75,6 +75,10 @@ pub enum Code {
     Better,
     /// SM065: a marker that has fewer sites than in the lock file.
     FewerCopies,
+    /// SM066: a static probe that is in the lock file and not in the program.
+    NoteGone,
+    /// SM067: a static probe that has other arguments than in the lock file, or lost its semaphore.
+    NoteChanged,
 }
 
 /// What a code is about.
@@ -166,6 +170,8 @@ impl Code {
             Self::Worse => ("SM063", "worse", Group::Baseline),
             Self::Better => ("SM064", "better", Group::Baseline),
             Self::FewerCopies => ("SM065", "fewer copies", Group::Baseline),
+            Self::NoteGone => ("SM066", "note gone", Group::Baseline),
+            Self::NoteChanged => ("SM067", "note changed", Group::Baseline),
         }
     }
 }

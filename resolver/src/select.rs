@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 
 use crate::Error;
+use crate::glob::matcher;
 use crate::resolve::{Row, source_name};
 
 /// The field that a pattern is matched against.
@@ -90,39 +91,6 @@ pub struct UnmatchedPattern {
     pub closest: Vec<String>,
 }
 
-/// The pattern with a backslash before the braces that are no list.
-fn literal_braces(pattern: &str) -> String {
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    let mut literal = Vec::new();
-    let mut is_escaped = false;
-    for (at, character) in pattern.char_indices() {
-        match character {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '{' => open.push((at, false)),
-            ',' => {
-                if let Some((_, is_list)) = open.last_mut() {
-                    *is_list = true;
-                }
-            }
-            '}' => {
-                if let Some((start, false)) = open.pop() {
-                    literal.extend([start, at]);
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut text = String::new();
-    for (at, character) in pattern.char_indices() {
-        if literal.contains(&at) {
-            text.push('\\');
-        }
-        text.push(character);
-    }
-    text
-}
-
 /// How many names are suggested.
 const SUGGESTIONS: usize = 3;
 /// Longer names are not compared, in bytes.
@@ -145,10 +113,8 @@ impl Selection {
     ///
     /// The pattern is not a glob.
     pub fn add(&mut self, field: Field, pattern: &str) -> Result<(), Error> {
-        let glob = GlobBuilder::new(&literal_braces(pattern)).literal_separator(false).backslash_escape(true).build();
-        let error =
-            |error: globset::Error| Error::Pattern { pattern: pattern.to_owned(), what: error.kind().to_string() };
-        self.globs.push((field, glob.map_err(error)?.compile_matcher()));
+        let error = |what| Error::Pattern { pattern: pattern.to_owned(), what };
+        self.globs.push((field, matcher(pattern).map_err(error)?));
         Ok(())
     }
 

@@ -470,6 +470,24 @@ harmless, or it removed copies that are never executed.",
 sites = 3                # in markers.lock; two of the three callers with an inlined copy are gone",
         fix: "Look at the sites with `smark show`. If nothing is missing, accept the number with `smark check --lock markers.lock --update`.",
     },
+    Explanation {
+        code: Code::NoteGone,
+        meaning: "\
+The lock file has the static probe of `<sys/sdt.h>`, and the program has no note of it. It was built without its probes, for example because
+the header was not found, or a tool or a linker removed the section `.note.stapsdt`. Or the program does not have this probe any more.",
+        example: "\
+note = \"-4, 8\"           # in markers.lock; the program was configured without --enable-dtrace",
+        fix: "Build the program with its probes, or accept the removal with `smark check --lock markers.lock --update`.",
+    },
+    Explanation {
+        code: Code::NoteChanged,
+        meaning: "\
+The static probe has more or fewer arguments than in the lock file, or arguments of other sizes, or it lost its semaphore. A script that reads
+its arguments by number reads something else.",
+        example: "\
+note = \"-4, 8\"           # in markers.lock; the probe has the arguments `-4, 8, 8` now",
+        fix: "Change the scripts that use the probe, and accept it with `smark check --lock markers.lock --update`.",
+    },
 ];
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use images::{ALLOC_WRITE, Linked, Section, Strings, linked_by_gnu_ld};
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::english;
+use simple_markers_resolver::notes::{NoteDescriptions, NoteFormat, ProviderFile};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::report::{TextLayout, Verbosity, json, list, show};
 use simple_markers_resolver::resolve::{
-    Detail, Exactness, Origin, Request, ResolvedImage, SitePlace, Survival, SwitchProblem, Verdict, resolve,
-    resolve_request,
+    Detail, Encoding, Exactness, NoteSource, Origin, Request, ResolvedImage, SitePlace, Survival, SwitchProblem,
+    Verdict, resolve, resolve_request,
 };
 
 fn note(order: ByteOrder, addresses: [u64; 3], texts: [&str; 3]) -> Vec<u8> {
@@ -179,4 +180,85 @@ fn reports_say_that_it_is_a_note() {
     let site = &marker["sites"][1];
     assert_eq!((site["origin"].as_str(), site["switch"]["address"].as_str()), (Some("note"), Some("0x3002")));
     assert_eq!(site["args"][1]["reason"], "operand");
+}
+
+/// The image with what a user says of its notes.
+fn described(said: &NoteDescriptions) -> ResolvedImage {
+    let bytes = notes(ByteOrder::Little, 0x2000).build();
+    let request = Request::new(Detail::Places).describe_notes(said);
+    resolve_request("/x/prog", &bytes, request).images.remove(0)
+}
+
+fn provider(text: &str) -> NoteDescriptions {
+    let file = ProviderFile::parse(text.as_bytes()).unwrap();
+    NoteDescriptions { providers: vec![file], ..Default::default() }
+}
+
+#[test]
+fn a_provider_file_says_names_and_types() {
+    let image = described(&provider("provider queue { probe submit(unsigned tag, const char *text); };"));
+    let [first, second, ..] = &*image.markers else { panic!() };
+    assert_eq!((&*first.format, &*first.description), ("tag %u, text %s", "tag %u, text %s"));
+    let [one, other] = &*first.sites else { panic!() };
+    let shown: Vec<_> = one.args.iter().map(|it| (&*it.text, it.alias.as_deref(), it.type_name.as_deref())).collect();
+    assert_eq!(shown, [("tag", Some("arg0"), Some("unsigned")), ("text", Some("arg1"), Some("const char *"))]);
+    // The note has a signed number of the size of the type, which decides.
+    assert_eq!((one.args[0].encoding, other.args[0].encoding), (Some(Encoding::Unsigned), Some(Encoding::Unsigned)));
+    let note = first.note.as_ref().unwrap();
+    assert_eq!(note.format_from, NoteSource::Provider);
+    let said: Vec<_> = note.parameters.iter().map(|it| (it.index, it.name_from, it.type_from, it.type_size)).collect();
+    let by_file = NoteSource::Provider;
+    assert_eq!(said, [(0, by_file, by_file, None), (1, by_file, by_file, None)]);
+    // Notes of that name with another number of arguments are of another version of the program.
+    assert_eq!((&*second.format, second.note.as_ref().unwrap().format_from), ("arg0 %lu", NoteSource::Note));
+    let told: Vec<_> = image.diagnostics.iter().map(english::diagnostics::diagnostic).collect();
+    let what = "not described by the provider file: line 1 has 2 parameters, and the note has 1 argument";
+    assert_eq!(told, [format!(".note.stapsdt: queue:submit: {what}")]);
+}
+
+#[test]
+fn the_note_decides_about_the_size() {
+    let image = described(&provider("provider queue { probe submit(unsigned long, char); };"));
+    let first = &image.markers[0];
+    assert_eq!(&*first.format, "arg0 %d, arg1 %lu");
+    let sizes: Vec<_> = first.note.as_ref().unwrap().parameters.iter().map(|it| it.type_size).collect();
+    assert_eq!(sizes, [Some(8), Some(1)]);
+    let mut out = Vec::new();
+    let mut resolution = resolve("/x/prog", &notes(ByteOrder::Little, 0x2000).build());
+    resolution.images = vec![image];
+    resolution.number();
+    show::write(&mut out, &resolution, &|_| true, &mut |_, _| None, TextLayout::default()).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    let line = "  names        arg0: `unsigned long` (provider file), which has 8 bytes: the note has another size, \
+                which is read\n";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
+fn a_format_of_the_user_chooses_and_orders_arguments() {
+    let formats = |texts: &[&str]| texts.iter().map(|text| NoteFormat::parse(text).unwrap()).collect();
+    let said = NoteDescriptions {
+        formats: formats(&["queue:*=\"%.*s\", tag, arg1"]),
+        ..provider("provider queue { probe submit(int tag, const char *text); };")
+    };
+    let image = described(&said);
+    let first = &image.markers[0];
+    assert_eq!((&*first.format, &*first.description), ("%.*s", "$text"));
+    let args: Vec<_> = first.sites[0].args.iter().map(|it| (&*it.text, it.mismatch.is_some())).collect();
+    assert_eq!(args, [("tag", false), ("text", false)]);
+    let told: Vec<_> = image.diagnostics.iter().map(english::diagnostics::diagnostic).collect();
+    assert!(
+        told.iter().any(|told| told
+            == ".note.stapsdt: queue:submit: not shown in the format of the user: it has no argument `tag`, only `arg0`"),
+        "{told:?}"
+    );
+    // Those that it does not show stay, without a conversion.
+    let image =
+        described(&NoteDescriptions { formats: formats(&["queue:submit=\"%hhd\", arg1"]), ..Default::default() });
+    let first = &image.markers[0];
+    let declared: Vec<_> = first.args.iter().map(|it| (&*it.text, it.conversion.as_deref())).collect();
+    assert_eq!(declared, [("arg1", Some("%hhd")), ("arg0", None)]);
+    assert_eq!(first.note.as_ref().unwrap().format_from, NoteSource::Format);
+    let mismatch = first.sites[0].args[0].mismatch.as_ref().map(english::mismatch::mismatch);
+    assert_eq!(mismatch.as_deref(), Some("`%hhd` given `integer` (8 bytes, unsigned): use `%lu`"));
 }

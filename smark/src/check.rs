@@ -63,6 +63,9 @@ pub(crate) struct Check {
     /// and which files were taken
     #[arg(short, long)]
     verbose: bool,
+    /// Check the static probes of <sys/sdt.h> too; with a lock file that has some, this is the default
+    #[arg(long)]
+    notes: bool,
     #[command(flatten)]
     kernels: Kernels,
     #[command(flatten)]
@@ -85,6 +88,9 @@ EXAMPLES
       smark check --lock markers.lock --update target/release/server
   In CI, with annotations, and files for code scanning and test reports:
       smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
+  Compare the static probes of a package with those of the version before:
+      smark check --notes --lock probes.lock --update /usr/lib/postgresql/15/bin/postgres
+      smark check --lock probes.lock new/usr/lib/postgresql/15/bin/postgres
   Require exact probes, and ignore lost arguments:
       smark check --deny exactness --allow lost target/release/server
   Change the sources until the check holds (in a Cargo project: cargo smark fix):
@@ -227,7 +233,13 @@ impl Check {
             _ => None,
         };
         let old = lock.clone();
-        let selected = self.inputs.select_with(console, (Detail::Places, &self.kernels.rules()), NoteChoice::None)?;
+        let has_notes = self.notes || lock.as_ref().is_some_and(Lock::has_notes);
+        let notes = match (has_notes, self.inputs.is_without_patterns()) {
+            (true, _) => NoteChoice::All,
+            (false, false) => NoteChoice::ByName,
+            (false, true) => NoteChoice::None,
+        };
+        let selected = self.inputs.select_plain(console, (Detail::Places, &self.kernels.rules()), notes)?;
         if self.update && !selected.is_all() {
             anyhow::bail!("--update writes all markers of the files, so it takes no patterns");
         }
@@ -250,7 +262,7 @@ impl Check {
             lock,
             debug_setting: self.debug_setting(),
         };
-        let status = selected.report(console, &rows, &chosen).max(unchecked(console, resolution));
+        let status = selected.report(console, &rows, &chosen).max(unchecked(console, resolution, lock.as_ref()));
         if let (Some(path), true) = (&self.lock, self.update) {
             // A marker that could not be read would be recorded as gone.
             if status == Status::Unreadable {
@@ -398,8 +410,10 @@ fn parse(path: &Path, text: &str) -> anyhow::Result<Lock> {
 }
 
 /// Reports that there was nothing to check.
-fn unchecked(console: &Console, resolution: &Resolution) -> Status {
-    if resolution.images.iter().any(|image| !image.markers.is_empty()) {
+fn unchecked(console: &Console, resolution: &Resolution, lock: Option<&Lock>) -> Status {
+    // A program may have lost all of its static probes.
+    let has_notes = lock.is_some_and(Lock::has_notes) && !resolution.images.is_empty();
+    if has_notes || resolution.images.iter().any(|image| !image.markers.is_empty()) {
         return Status::Done;
     }
     if resolution.failures.is_empty() {

@@ -1,7 +1,7 @@
 //! The operands that all commands on markers share: it resolves the files, selects the markers, and
 //! reports files that could not be read and patterns that match nothing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,6 +9,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
 use simple_markers_resolver::marks::Mark;
+use simple_markers_resolver::notes::{NoteDescriptions, PLAIN_NOTES};
 use simple_markers_resolver::resolve::{
     self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Request, Resolution, ResolvedImage, Row,
 };
@@ -19,6 +20,7 @@ use crate::console::{Console, Status};
 use crate::debug_files::DebugFolders;
 use crate::files::{self, Input, NoteChoice, Unreadable};
 use crate::marks::{MarkOptions, UnplacedMarks};
+use crate::note_options::NoteOptions;
 use crate::progress::Progress;
 use crate::project::DEBUG_DIR;
 
@@ -39,6 +41,8 @@ pub(crate) struct Filters {
     debug_dir: Vec<PathBuf>,
     #[command(flatten)]
     marks: MarkOptions,
+    #[command(flatten)]
+    notes: NoteOptions,
 }
 
 /// The options and operands that select files and markers.
@@ -69,8 +73,11 @@ pub(crate) struct MarkerSelection {
     patterns: Vec<String>,
     /// The places that the user named, and those that no file has.
     marks: Vec<Mark>,
-    pub(crate) unplaced: UnplacedMarks,
+    unplaced: UnplacedMarks,
 }
+
+/// How much is found out, for which kernels, and what is said of notes.
+type NoteRequest<'r> = ((Detail, &'r [&'r dyn UprobeRules]), &'r NoteDescriptions);
 
 /// The result of one file.
 enum Outcome {
@@ -117,24 +124,48 @@ impl Inputs {
         detail: Detail,
         rules: &[&dyn UprobeRules],
     ) -> anyhow::Result<MarkerSelection> {
-        self.select_with(console, (detail, rules), NoteChoice::All)
+        self.select_also(console, (detail, rules), Vec::new())
     }
 
-    /// The same, without notes of static probes if they are not chosen.
-    pub(crate) fn select_with(
+    /// The same with more files.
+    pub(crate) fn select_also(
+        &self,
+        console: &Console,
+        request: (Detail, &[&dyn UprobeRules]),
+        more: Vec<Input>,
+    ) -> anyhow::Result<MarkerSelection> {
+        let said = self.filters.notes.read()?;
+        let selected = self.select_with(console, (request, &said), NoteChoice::All, more)?;
+        self.filters.notes.tell_unused(console, &said, &selected.resolution);
+        Ok(selected)
+    }
+
+    /// The same with the notes of static probes that are chosen, as they are.
+    pub(crate) fn select_plain(
         &self,
         console: &Console,
         request: (Detail, &[&dyn UprobeRules]),
         notes: NoteChoice,
     ) -> anyhow::Result<MarkerSelection> {
+        self.select_with(console, (request, &PLAIN_NOTES), notes, Vec::new())
+    }
+
+    fn select_with(
+        &self,
+        console: &Console,
+        request: NoteRequest<'_>,
+        notes: NoteChoice,
+        more: Vec<Input>,
+    ) -> anyhow::Result<MarkerSelection> {
         let (patterns, named) = operands(&self.operands);
-        if named.is_empty() {
+        if named.is_empty() && more.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
             anyhow::bail!("no FILE given: {taken} is not an existing file, so it was taken as a PATTERN");
         }
         let mut inputs = files::expand(&named, self.recursive);
         inputs.iter_mut().flatten().for_each(|input| input.notes = notes);
-        self.filters.select(console, request, patterns, &inputs)
+        inputs.extend(more.into_iter().map(Ok));
+        self.filters.select_of(console, request, patterns, &inputs)
     }
 }
 
@@ -160,7 +191,18 @@ impl Filters {
     pub(crate) fn select(
         &self,
         console: &Console,
-        (detail, rules): (Detail, &[&dyn UprobeRules]),
+        request: (Detail, &[&dyn UprobeRules]),
+        patterns: Vec<String>,
+        inputs: &[Result<Input, Unreadable>],
+    ) -> anyhow::Result<MarkerSelection> {
+        let said = self.notes.read()?;
+        self.select_of(console, (request, &said), patterns, inputs)
+    }
+
+    fn select_of(
+        &self,
+        console: &Console,
+        ((detail, rules), said): NoteRequest<'_>,
         patterns: Vec<String>,
         inputs: &[Result<Input, Unreadable>],
     ) -> anyhow::Result<MarkerSelection> {
@@ -176,7 +218,7 @@ impl Filters {
             let numbers = unplaced.numbers();
             let of_marks: Vec<Mark> = numbers.iter().filter_map(|&number| marks.get(number)).cloned().collect();
             let look = |input| {
-                let request = Request::new(detail).rules(rules).marks(&of_marks);
+                let request = Request::new(detail).rules(rules).marks(&of_marks).describe_notes(said);
                 let outcome = look(input, request, &folders, &selection);
                 progress.step();
                 outcome
@@ -272,6 +314,11 @@ impl MarkerSelection {
         status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, is_empty))
     }
 
+    /// What is said of the places that no file has, by their number.
+    pub(crate) fn unplaced(&self) -> BTreeMap<usize, String> {
+        self.unplaced.messages(&self.marks)
+    }
+
     /// Reports the places that no file has.
     pub(crate) fn report_marks(&self, console: &Console) -> Status {
         self.report_unplaced(console, &self.marks)
@@ -284,7 +331,7 @@ impl MarkerSelection {
 
     fn report_unplaced(&self, console: &Console, marks: &[Mark]) -> Status {
         let messages = self.unplaced.messages(marks);
-        messages.iter().for_each(|message| console.error(message));
+        messages.values().for_each(|message| console.error(message));
         if messages.is_empty() { Status::Done } else { Status::NoMatch }
     }
 

@@ -24,6 +24,7 @@ mod list;
 mod manual;
 mod marks;
 mod narrow;
+mod note_options;
 mod output;
 mod pager;
 mod plan;

@@ -1,5 +1,6 @@
 //! The options that name places which no record describes, and what is said of those that are not found.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -113,12 +114,13 @@ impl UnplacedMarks {
         numbered.filter_map(|(number, problem)| problem.as_ref().map(|_| number)).collect()
     }
 
-    /// What is said of each mark that has no place.
-    pub(crate) fn messages(&self, marks: &[Mark]) -> Vec<String> {
-        let message = |(mark, problem): (&Mark, &Option<MarkProblem>)| {
-            Some(format!("mark {}: {}", mark.name, english::marks::problem(problem.as_ref()?)))
+    /// What is said of each mark that has no place, by its number.
+    pub(crate) fn messages(&self, marks: &[Mark]) -> BTreeMap<usize, String> {
+        let message = |(number, (mark, problem)): (usize, (&Mark, &Option<MarkProblem>))| {
+            let problem = english::marks::problem(problem.as_ref()?);
+            Some((number, format!("mark {}: {problem}", mark.name)))
         };
-        marks.iter().zip(&self.0).filter_map(message).collect()
+        marks.iter().zip(&self.0).enumerate().filter_map(message).collect()
     }
 }
 

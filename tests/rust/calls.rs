@@ -70,7 +70,12 @@ fn plan(program: &Path, function: &str, filter: Option<&Filter>) -> (Plan, Quest
     let depth = Expr::new(Node::Register(Register(4), ValueType::Unsigned(4))).expect("an expression");
     let reading = Reading::Number { field: 0, size: 4, kind: NumberKind::Signed };
     sites[0].inputs.push(Input::Number(depth));
-    sites[0].arguments.push(PlannedArgument { text: "depth".into(), source: Source::Read(reading), names: None });
+    sites[0].arguments.push(PlannedArgument {
+        text: "depth".into(),
+        source: Source::Read(reading),
+        names: None,
+        alias: None,
+    });
     sites.extend(found.returns.iter().map(|at| site(1, *at, Some(CallExit::Return))));
     sites.extend(
         found

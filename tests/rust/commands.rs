@@ -18,6 +18,7 @@ mod fix;
 mod guide;
 mod inlined;
 mod lambdas;
+mod note_locks;
 mod readme;
 mod references_live;
 mod rust_files;

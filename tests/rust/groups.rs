@@ -183,6 +183,14 @@ impl Smark {
         self.process.id()
     }
 
+    /// Waits until it ends by itself, and returns what it wrote.
+    pub(crate) fn wait(&mut self) -> Vec<String> {
+        let mut text = String::new();
+        self.process.stdout.take().expect("a pipe").read_to_string(&mut text).expect("its output");
+        assert_eq!(self.process.wait().expect("it ends").code(), Some(0), "{:#?}", self.all);
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// Ends it, and returns what it wrote.
     pub(crate) fn end(mut self) -> Vec<String> {
         // A signal that comes at once may be earlier than the last hit is read, which it reads then.

@@ -14,6 +14,7 @@ mod ghost_counts;
 mod kernel;
 mod list;
 mod marks;
+mod note_names;
 mod probe;
 mod references;
 mod sdt_notes;

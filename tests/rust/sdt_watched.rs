@@ -25,7 +25,7 @@ fn compiled(folder: &Path, compiler: &str, options: &[&str]) -> Option<PathBuf> 
     }
     let program = folder.join(format!("values-{compiler}{}", options.concat()));
     let source = fixture::workspace().join("tests/notes/values.c");
-    run(Command::new(compiler).args(["-g", "-Wall"]).args(options).arg(source).arg("-o").arg(&program));
+    run(Command::new(compiler).arg("-Wall").args(options).arg(source).arg("-o").arg(&program));
     Some(program)
 }
 
@@ -59,7 +59,7 @@ fn values_are_those_that_the_program_prints(compiler: &str) {
         let (said, printed) = compared(&program);
         assert_eq!(said.len(), 4 * 7, "{compiler} {options:?}: {said:#?}");
         assert_eq!(said, printed, "{compiler} {options:?}");
-        // Without symbols and debug information the notes are still there.
+        // Without symbols the notes are still there.
         run(Command::new("strip").arg(&program));
         let (said, printed) = compared(&program);
         let alike = said.iter().zip(&printed).filter(|(said, printed)| is_read(said, printed)).count();
@@ -73,7 +73,7 @@ fn notes_are_counted_filtered_recorded_and_planned() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(program) = compiled(folder.path(), "gcc", &["-O2", "-Wl,--build-id"]) else { return };
+    let Some(program) = compiled(folder.path(), "gcc", &["-g", "-O2", "-Wl,--build-id"]) else { return };
     let smark = |arguments: &[&str]| {
         let mut smark = Command::new(fixture::smark());
         smark.args(arguments).current_dir(folder.path());
@@ -226,4 +226,83 @@ fn values_of_other_programs_are_those_of_gdb_at_the_same_stop() {
     if total.0 == 0 {
         skipped("neither libstdc++ nor python3.11 of this machine has notes");
     }
+}
+
+/// What is said of the arguments of the notes of `tests/notes/values.c`.
+const PROVIDER: &str = "provider values {\n    probe many(long number);\n    probe memory(short, long wide, int, long, \
+    int, struct item *item, int index);\n};\n";
+
+#[test]
+fn arguments_have_the_names_and_formats_that_the_user_says() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(program) = compiled(folder.path(), "gcc", &["-O2"]) else { return };
+    let provider = folder.path().join("values.d");
+    std::fs::write(&provider, PROVIDER).expect("a file");
+    let provider = provider.to_str().expect("UTF-8");
+    let traced = |options: &[&str]| -> (Vec<String>, Vec<String>) {
+        let lines = trace(&[&["--provider", provider], options].concat(), &[&program]);
+        let said = |line: &String| Some(line.split_once(" values:")?.1.to_owned());
+        let printed = lines.iter().filter(|line| line.starts_with("many: ")).cloned().collect();
+        (lines.iter().filter_map(said).collect(), printed)
+    };
+    let (said, printed) = traced(&["values:many"]);
+    let named: Vec<_> = printed.iter().map(|line| line.replace("arg0", "number")).collect();
+    assert!(said.len() == 8 && said == named, "{said:?} {printed:?}");
+    // The plain name stays.
+    let few: Vec<_> = named.iter().filter(|line| line.contains('-')).cloned().collect();
+    assert_eq!(traced(&["values:many", "--where", "arg0 < 0"]).0, few);
+    assert_eq!(traced(&["values:many", "--where", "number < 0"]).0, few);
+    let (said, printed) = traced(&["values:many", "--note-format", "*:many=\"%lx is %ld\", number, arg0"]);
+    let shown: Vec<_> = printed
+        .iter()
+        .map(|line| line.trim_start_matches("many: arg0 ").parse::<i64>().expect("a number"))
+        .map(|number| format!("many: {number:x} is {number}"))
+        .collect();
+    assert_eq!(said, shown);
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["count", "--provider", provider, "--by", "number", "values:many", "--json", "--"]).arg(&program);
+    let counted = ended(&mut smark).success();
+    let object: serde_json::Value =
+        counted.lines().find_map(|line| serde_json::from_str(line).ok()).expect("the count");
+    assert_eq!((&object["marker"], &object["hits"]), (&"values:many".into(), &8.into()), "{object}");
+    assert_eq!(object["by"].as_array().map(Vec::len), Some(7), "{object}");
+}
+
+#[test]
+fn a_text_is_read_where_a_provider_file_says_so() {
+    const PROGRAM: &str = "#include <stdio.h>\n#include <sys/sdt.h>\nint main(int argc, char **argv) {\n    \
+        for (int i = 1; i < argc; i++) { STAP_PROBE2(texts, word, argv[i], i); puts(argv[i]); }\n    return 0;\n}\n";
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    if compiled(folder.path(), "gcc", &[]).is_none() {
+        return;
+    }
+    let program = compile(folder.path(), "texts", PROGRAM, &["-O1"]);
+    let provider = folder.path().join("texts.d");
+    std::fs::write(&provider, "provider texts { probe word(const char *, int number); };").expect("a file");
+    let traced = |options: &[&str]| -> Vec<String> {
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "-q"]).args(options).arg("--").arg(&program).args(["one", "a b", "\u{e9}"]);
+        let said = |line: String| Some(line.split_once(" texts:")?.1.to_owned());
+        ended(&mut smark).lines().into_iter().filter_map(said).collect()
+    };
+    let provider = ["--provider", provider.to_str().expect("UTF-8")];
+    let expected = ["word: arg0 one, number 1", "word: arg0 a b, number 2", "word: arg0 \u{e9}, number 3"];
+    assert_eq!(traced(&provider), expected);
+    assert_eq!(traced(&[provider[0], provider[1], "--where", "arg0 == \"a b\""]), expected[1..2]);
+    let format = ["--note-format", "texts:word=\"%.*s|\", arg1, arg0"];
+    assert_eq!(traced(&format), ["word: o|", "word: a |", "word: \u{e9}|"]);
+    let mut smark = Command::new(fixture::smark());
+    let recorded = folder.path().join("recorded");
+    smark.args(["record", "-o"]).arg(&recorded).args(provider).arg("--").arg(&program).args(["one", "two"]);
+    ended(&mut smark).success();
+    let mut smark = Command::new(fixture::smark());
+    let reported = ended(smark.args(["report", "--where", "arg1 == 2"]).arg(&recorded)).lines();
+    let said: Vec<_> = reported.iter().filter_map(|line| Some(line.split_once(" texts:")?.1)).collect();
+    assert_eq!(said, ["word: arg0 two, number 2"]);
 }

@@ -18,6 +18,7 @@ cfg_if::cfg_if! {
         mod killed;
         mod libraries;
         mod marks_watched;
+        mod memory_images;
         mod names;
         mod order;
         mod plan;
@@ -31,6 +32,7 @@ cfg_if::cfg_if! {
         mod report;
         mod rest;
         mod rings;
+        mod sdt_programs;
         mod sdt_watched;
         mod spelling;
         mod stacks;

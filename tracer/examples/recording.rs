@@ -96,6 +96,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 fn plan() -> Plan {
     let argument = |text: &str, field, size, kind: NumberKind| PlannedArgument {
         text: text.into(),
+        alias: None,
         source: Source::Read(Reading::Number { field, size, kind }),
         names: None,
     };

@@ -5,7 +5,7 @@
 //! renamed if one marker is gone and one is new in the same file, both have the same format and
 //! arguments, and no third marker does.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use strum::VariantArray as _;
@@ -17,7 +17,7 @@ use super::{
     CanKeep, Cause, Check, CheckedMarker, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
     relative,
 };
-use crate::resolve::{Marker, Verdict};
+use crate::resolve::{Argument, Encoding, Marker, ResolvedImage, Site, Verdict};
 use crate::verdicts::Code;
 
 /// A marker, combined over all images of a target that have it.
@@ -31,8 +31,42 @@ pub(super) struct TargetMarker {
     /// The worst verdict on each argument, with the marker that has it. A marker without a live
     /// site has only the texts of its arguments.
     pub(super) args: Vec<ObservedArgument>,
+    /// Of a static probe with notes: what these have; `None` for other markers.
+    pub(super) note: Option<ObservedNote>,
     /// The image and marker with the fewest sites.
     index: (usize, usize),
+}
+
+/// The notes of a static probe.
+#[derive(Clone, Debug)]
+pub(super) struct ObservedNote {
+    /// The sizes of the arguments, each once.
+    arguments: BTreeSet<String>,
+    /// Whether all of them have a semaphore.
+    pub(super) semaphore: bool,
+}
+
+impl ObservedNote {
+    fn new(marker: &Marker) -> Self {
+        let size = |argument: &Argument| {
+            let size = argument.size.map_or("?".to_owned(), |size| size.to_string());
+            match argument.encoding {
+                Some(Encoding::Signed) => format!("-{size}"),
+                Some(Encoding::Float) => format!("{size}f"),
+                _ => size,
+            }
+        };
+        let sizes = |site: &Site| site.args.iter().map(size).collect::<Vec<_>>().join(", ");
+        Self {
+            arguments: marker.live_sites().map(sizes).collect(),
+            semaphore: marker.live_sites().all(|site| site.switch.is_some()),
+        }
+    }
+
+    /// The sizes of the arguments, as notes write them.
+    pub(super) fn sizes(&self) -> String {
+        self.arguments.iter().cloned().collect::<Vec<_>>().join(" or ")
+    }
 }
 
 /// The text of an argument, the worst verdict on it, and the image and marker with that verdict.
@@ -43,7 +77,13 @@ type ByName = BTreeMap<(Arc<str>, Arc<str>), TargetMarker>;
 /// The observed markers of each target.
 pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, Vec<TargetMarker>> {
     let mut by_target: BTreeMap<String, ByName> = BTreeMap::new();
-    for (of, image) in check.resolution.images.iter().enumerate().filter(|(_, image)| !image.markers.is_empty()) {
+    // An image that lost its notes may have nothing.
+    let has_notes = |image: &ResolvedImage| {
+        let section = check.lock.and_then(|(lock, _)| lock.section(&profile.name, profile.target(image)));
+        section.is_some_and(Section::has_notes)
+    };
+    let images = check.resolution.images.iter().enumerate();
+    for (of, image) in images.filter(|(_, image)| !image.markers.is_empty() || has_notes(image)) {
         let observed = by_target.entry(profile.target(image).to_owned()).or_default();
         for (index, marker) in image.markers.iter().enumerate() {
             let new = observe_marker(marker, (of, index), check.root);
@@ -71,6 +111,7 @@ fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) ->
         format: Arc::clone(&marker.format),
         sites: marker.live_sites().count() as u64,
         args,
+        note: marker.is_note.then(|| ObservedNote::new(marker)),
         index,
     }
 }
@@ -92,6 +133,10 @@ impl TargetMarker {
         }
         for argument in other.args {
             add_argument(&mut self.args, argument);
+        }
+        if let (Some(note), Some(other)) = (&mut self.note, other.note) {
+            note.arguments.extend(other.arguments);
+            note.semaphore &= other.semaphore;
         }
     }
 
@@ -167,6 +212,9 @@ pub(super) fn compare(check: &Check<'_>, lock: &Lock, profile: &Profile, report:
     }
 }
 
+/// How many images a cause names.
+const MOST_IMAGES: usize = 3;
+
 struct Comparison<'a> {
     check: &'a Check<'a>,
     profile: &'a Profile,
@@ -195,6 +243,20 @@ impl Comparison<'_> {
                     continue;
                 }
             };
+            if let (Some(note), Some(accepted)) = (&observed.note, &locked.note) {
+                if observed.sites == 0 && locked.sites != Some(0) {
+                    findings.push(Finding { causes: vec![Cause::DroppedFunctions], ..of(Problem::NoteGone) });
+                    continue;
+                }
+                let found = note.sizes();
+                if found != accepted.arguments {
+                    let (found, accepted) = (found.into(), accepted.arguments.as_str().into());
+                    findings.push(of(Problem::NoteArguments { found, accepted }));
+                }
+                if accepted.semaphore && !note.semaphore {
+                    findings.push(of(Problem::NoSemaphore));
+                }
+            }
             if renamed {
                 findings.push(of(Problem::Renamed { before: locked.name.as_str().into() }));
             }
@@ -212,8 +274,12 @@ impl Comparison<'_> {
                 continue;
             }
             let file = locked.file.as_deref().unwrap_or_default();
+            let (problem, causes) = match locked.note {
+                Some(_) => (Problem::NoteGone, self.images().map(causes::note_gone).take(MOST_IMAGES).collect()),
+                None => (Problem::Gone, causes::gone(file)),
+            };
             findings.push(Finding {
-                code: Problem::Gone.code(),
+                code: problem.code(),
                 severity: Severity::Warn,
                 marker: locked.name.as_str().into(),
                 file: file.into(),
@@ -225,8 +291,8 @@ impl Comparison<'_> {
                 reasons: Vec::new(),
                 sites: None,
                 functions: Vec::new(),
-                problem: Problem::Gone,
-                causes: causes::gone(file),
+                problem,
+                causes,
                 can_keep: CanKeep::default(),
                 is_async: false,
                 is_anchored: false,
@@ -249,6 +315,8 @@ impl Comparison<'_> {
             let Some((checked, column)) = self.checked(report, *index) else { continue };
             let accepted = args.iter().find(|(locked, _)| **locked == **text).map(|(_, least)| *least);
             let problem = match (accepted, *found) {
+                // The sizes of its arguments say so.
+                (None, _) if observed.note.is_some() => continue,
                 (None, _) => Problem::NewArgument,
                 (Some(accepted), Some(found)) if found.rank() > accepted.rank() => Problem::Worse { found, accepted },
                 (Some(accepted), Some(found)) if found.rank() < accepted.rank() => Problem::Better { found, accepted },
@@ -256,12 +324,19 @@ impl Comparison<'_> {
             };
             findings.push(Finding { argument: Some(Arc::clone(text)), ..finding(checked, column, problem) });
         }
-        let Some((checked, column)) = self.checked(report, observed.index) else { return };
+        let Some((checked, column)) = self.checked(report, observed.index).filter(|_| observed.note.is_none()) else {
+            return;
+        };
         for (text, _) in args.iter().filter(|(locked, _)| !observed.args.iter().any(|(text, _, _)| **text == **locked))
         {
             let gone = finding(checked, column, Problem::GoneArgument);
             findings.push(Finding { argument: Some(text.as_str().into()), ..gone });
         }
+    }
+
+    /// The images of the target.
+    fn images(&self) -> impl Iterator<Item = &ResolvedImage> {
+        self.check.resolution.images.iter().filter(|image| self.profile.target(image) == self.target)
     }
 
     /// The functions that contain the sites of a marker.

@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::problem::Cause;
-use crate::resolve::{Argument, Exactness, LocationEnd, Marker, Reason, Site, SitePlace, Survival, Verdict};
+use super::problem::{Cause, NoteAbsence};
+use crate::resolve::{
+    Argument, Exactness, LocationEnd, Marker, NoteSections, Reason, ResolvedImage, Site, SitePlace, Survival, Verdict,
+};
 
 /// The highest number of items listed.
 const MOST: usize = 4;
@@ -23,6 +25,18 @@ pub(super) fn survival(marker: &Marker, file: &Arc<str>) -> Vec<Cause> {
 pub(super) fn gone(file: &str) -> Vec<Cause> {
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
     if matches!(extension, Some("c" | "h")) { vec![Cause::RemovedEarly] } else { Vec::new() }
+}
+
+/// Why an image has no note that is in the lock file.
+pub(super) fn note_gone(image: &ResolvedImage) -> Cause {
+    let NoteSections { notes, base, semaphores, any } = image.note_sections;
+    let absence = match () {
+        () if notes => NoteAbsence::Others,
+        () if base || semaphores => NoteAbsence::Removed,
+        () if any => NoteAbsence::NotBuilt,
+        () => NoteAbsence::NoSections,
+    };
+    Cause::Notes { image: image.path.as_str().into(), absence }
 }
 
 /// Why a site is not exact, or why that is unknown.

@@ -24,9 +24,13 @@ pub(super) fn find(check: &Check<'_>, report: &mut Report) {
         let Some(image) = check.resolution.images.get(checked.index.0) else { continue };
         let Some(marker) = image.markers.get(checked.index.1) else { continue };
         let of = Of { checked, image, marker };
+        of.exactness(&mut findings);
+        // Nobody can change a note in the source of the program: only what differs from a lock file counts.
+        if marker.is_note {
+            continue;
+        }
         of.survival(&mut findings);
         of.place(&mut findings);
-        of.exactness(&mut findings);
         of.arguments(&mut findings);
         let same = by_name.get(&checked.index.0).and_then(|names| names.get(&*marker.name));
         of.names(same.map_or(&[], Vec::as_slice), check.root, &mut findings);
@@ -41,7 +45,7 @@ pub(super) fn finding(checked: &CheckedMarker, column: Option<u32>, problem: Pro
         severity: Severity::Warn,
         marker: Arc::clone(&checked.name),
         file: Arc::clone(&checked.file),
-        line: Some(checked.line),
+        line: Some(checked.line).filter(|line| *line > 0),
         column,
         image: Some(Arc::clone(&checked.image)),
         index: Some(checked.index),

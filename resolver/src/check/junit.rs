@@ -37,7 +37,10 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         let mut suite = TestSuite::new(&*shown(&first.image));
         for marker in markers {
             let findings = of_marker.get(&marker.index).map_or(&[][..], Vec::as_slice);
-            let place = format!("{}:{}", marker.file, marker.line);
+            let place = match marker.line {
+                0 => marker.file.to_string(),
+                line => format!("{}:{line}", marker.file),
+            };
             suite.add_test_case(case(&marker.name, &marker.module, &place, findings));
         }
         document.add_test_suite(suite);

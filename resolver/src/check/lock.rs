@@ -46,6 +46,8 @@ pub struct LockedMarker {
     pub sites: Option<u64>,
     /// The worst accepted verdict on each argument; `None` if they are not compared.
     pub args: Option<Vec<(String, Least)>>,
+    /// Of a static probe with notes: what these have; `None` for other markers.
+    pub note: Option<LockedNote>,
     /// Whether the marker was gone at the last update, and its entry remains only for its
     /// exceptions and comments.
     pub gone: bool,
@@ -53,6 +55,15 @@ pub struct LockedMarker {
     pub exceptions: Vec<LockException>,
     /// The line in the file, from 1.
     pub line: usize,
+}
+
+/// What is accepted for the notes of a static probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedNote {
+    /// The sizes of the arguments, as notes write them (`-4, 8`).
+    pub arguments: String,
+    /// Whether it has a semaphore.
+    pub semaphore: bool,
 }
 
 /// A finding that the lock file excepts.
@@ -82,7 +93,21 @@ pub struct LockError {
     pub what: String,
 }
 
+impl Section {
+    /// Whether it has notes of static probes.
+    #[must_use]
+    pub fn has_notes(&self) -> bool {
+        self.markers.iter().any(|marker| marker.note.is_some() && !marker.gone)
+    }
+}
+
 impl Lock {
+    /// Whether it has notes of static probes.
+    #[must_use]
+    pub fn has_notes(&self) -> bool {
+        self.sections.iter().any(Section::has_notes)
+    }
+
     /// Reads a lock file.
     ///
     /// # Errors
@@ -198,7 +223,7 @@ impl<'t> TomlReader<'t> {
     }
 
     fn marker(&self, table: &Table) -> Result<LockedMarker, LockError> {
-        self.known(table, &["name", "file", "format", "sites", "args", "gone", "exception"])?;
+        self.known(table, &["name", "file", "format", "note", "semaphore", "sites", "args", "gone", "exception"])?;
         let sites = match table.get("sites") {
             None => None,
             Some(item) => match item.as_integer().map(u64::try_from) {
@@ -206,12 +231,14 @@ impl<'t> TomlReader<'t> {
                 _ => return Err(self.error(item.span(), "`sites` must be a number, not below 0".to_owned())),
             },
         };
-        let gone = match table.get("gone") {
-            None => false,
+        let truth = |key: &str| match table.get(key) {
+            None => Ok(false),
             Some(item) => {
-                item.as_bool().ok_or_else(|| self.error(item.span(), "`gone` must be true or false".to_owned()))?
+                item.as_bool().ok_or_else(|| self.error(item.span(), format!("`{key}` must be true or false")))
             }
         };
+        let (gone, semaphore) = (truth("gone")?, truth("semaphore")?);
+        let note = self.optional(table, "note")?.map(|arguments| LockedNote { arguments, semaphore });
         let exceptions = self.tables(table, "exception")?;
         Ok(LockedMarker {
             name: self.string(table, "name")?,
@@ -219,6 +246,7 @@ impl<'t> TomlReader<'t> {
             format: self.optional(table, "format")?,
             sites,
             args: self.args(table)?,
+            note,
             gone,
             exceptions: exceptions.into_iter().map(|table| self.exception(table)).collect::<Result<_, _>>()?,
             line: self.line(table.span()).0,

@@ -34,8 +34,8 @@ impl Severity {
 const FINE: [Code; 3] = [Code::Exact, Code::Live, Code::Constant];
 
 /// The codes that are denied by default: markers that are missing or cannot be found, arguments that
-/// are lost or not described, wrong formats, and duplicate names. All other codes warn.
-const DENIED: [Code; 9] = [
+/// are lost or not described, wrong formats, duplicate names, and static probes that are gone. All other codes warn.
+const DENIED: [Code; 10] = [
     Code::Eliminated,
     Code::Discarded,
     Code::UnknownSurvival,
@@ -45,6 +45,7 @@ const DENIED: [Code; 9] = [
     Code::Undescribed,
     Code::FormatMismatch,
     Code::Duplicate,
+    Code::NoteGone,
 ];
 
 /// The severity of each code.

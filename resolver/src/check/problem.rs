@@ -109,6 +109,17 @@ pub enum Problem {
     Gone,
     /// The argument is in the lock file and not in the program.
     GoneArgument,
+    /// The note of a static probe is in the lock file and not in the program.
+    NoteGone,
+    /// The note of a static probe has other arguments than in the lock file.
+    NoteArguments {
+        /// The sizes of its arguments, as notes write them (`-4, 8`).
+        found: Arc<str>,
+        /// Those in the lock file.
+        accepted: Arc<str>,
+    },
+    /// The note of a static probe has no semaphore any more.
+    NoSemaphore,
 }
 
 impl Problem {
@@ -135,6 +146,8 @@ impl Problem {
             Self::Worse { .. } => Code::Worse,
             Self::Better { .. } => Code::Better,
             Self::Gone | Self::GoneArgument => Code::Gone,
+            Self::NoteGone => Code::NoteGone,
+            Self::NoteArguments { .. } | Self::NoSemaphore => Code::NoteChanged,
         }
     }
 }
@@ -227,6 +240,13 @@ pub enum Cause {
         /// Its line.
         line: u32,
     },
+    /// What the image has in place of the note of a static probe.
+    Notes {
+        /// The image.
+        image: Arc<str>,
+        /// What it has.
+        absence: NoteAbsence,
+    },
     /// Copies that are in the program.
     Copies {
         /// The function that contains them; `None` if it has no name.
@@ -259,6 +279,19 @@ impl Cause {
             _ => {}
         }
     }
+}
+
+/// What an image has in place of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NoteAbsence {
+    /// Other notes.
+    Others,
+    /// What comes with notes, without them: a tool removed them.
+    Removed,
+    /// Nothing that comes with notes: it was built without them.
+    NotBuilt,
+    /// No sections that can be told apart.
+    NoSections,
 }
 
 /// Why a finding is excepted.

@@ -95,8 +95,21 @@ fn write(table: &mut Table, observed: &TargetMarker, locked: Option<&LockedMarke
         table.decor_mut().set_prefix("\n");
     }
     set(table, "name", (&*observed.name).into());
-    set(table, "file", (&*observed.file).into());
-    set(table, "format", (&*observed.format).into());
+    match &observed.note {
+        // It has no file, and its format may be said by others.
+        Some(note) => {
+            set(table, "note", note.sizes().into());
+            if note.semaphore {
+                set(table, "semaphore", true.into());
+            } else {
+                table.remove("semaphore");
+            }
+        }
+        None => {
+            set(table, "file", (&*observed.file).into());
+            set(table, "format", (&*observed.format).into());
+        }
+    }
     set(table, "sites", i64::try_from(observed.sites).unwrap_or(i64::MAX).into());
     if let Some((_, item)) = table.remove_entry("gone") {
         keep_comments(table, &of_item(&item));
@@ -147,7 +160,7 @@ fn write(table: &mut Table, observed: &TargetMarker, locked: Option<&LockedMarke
 
 /// Puts the keys of a marker in the order that reads best.
 fn order(table: &mut Table) {
-    const ORDER: [&str; 7] = ["name", "file", "format", "sites", "args", "gone", "exception"];
+    const ORDER: [&str; 9] = ["name", "file", "format", "note", "semaphore", "sites", "args", "gone", "exception"];
     let place = |key: &Key| ORDER.iter().position(|known| *known == key.get()).unwrap_or(ORDER.len());
     table.sort_values_by(|one, _, other, _| place(one).cmp(&place(other)));
 }

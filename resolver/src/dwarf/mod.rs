@@ -69,6 +69,7 @@ mod unoptimized;
 mod unsupported;
 mod variable;
 mod variable_location;
+mod variables_at;
 mod variants;
 mod visible_names;
 mod whole_scope;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{absence, arguments, bytes, counted, diagnostics, exactness, mismatch, probe, quoted, sites};
-use crate::check::{Cause, Exception, Finding, Problem, Remark};
+use crate::check::{Cause, Exception, Finding, NoteAbsence, Problem, Remark};
 use crate::resolve::{Exactness, LocationEnd, Verdict};
 use crate::verdicts::{Code, Group};
 
@@ -69,6 +69,11 @@ pub fn message(finding: &Finding) -> String {
         }
         Problem::Gone => format!("{name} is gone: the program does not declare it any more"),
         Problem::GoneArgument => format!("`{text}` is no longer an argument of {name}"),
+        Problem::NoteGone => format!("{name} is gone: the program has no note of this static probe"),
+        Problem::NoteArguments { found, accepted } => {
+            format!("{name} has the arguments {} in place of {}", sizes(found), sizes(accepted))
+        }
+        Problem::NoSemaphore => format!("{name} has no semaphore any more"),
     }
 }
 
@@ -97,6 +102,9 @@ pub fn expected(finding: &Finding) -> String {
         Problem::Better { accepted, .. } => accepted.as_str().to_owned(),
         Problem::Gone => format!("a marker `{}`", finding.marker),
         Problem::GoneArgument => format!("an argument `{}`", finding.argument.as_deref().unwrap_or_default()),
+        Problem::NoteGone => format!("a note `{}`", finding.marker),
+        Problem::NoteArguments { accepted, .. } => sizes(accepted),
+        Problem::NoSemaphore => "a semaphore".to_owned(),
     }
 }
 
@@ -127,11 +135,33 @@ pub fn found(finding: &Finding) -> String {
         Problem::Worse { found, .. } | Problem::Better { found, .. } => found.as_str().to_owned(),
         Problem::Gone => "no marker with this name, and no new marker with its file, format and arguments".to_owned(),
         Problem::GoneArgument => "no argument with this name".to_owned(),
+        Problem::NoteGone => "no note with this name".to_owned(),
+        Problem::NoteArguments { found, .. } => sizes(found),
+        Problem::NoSemaphore => "none".to_owned(),
     }
 }
 
 fn conversion_or_none(conversion: Option<&Arc<str>>) -> &str {
     conversion.map_or("no conversion", |conversion| conversion)
+}
+
+/// The sizes of the arguments of a note.
+fn sizes(sizes: &str) -> String {
+    if sizes.is_empty() { "none".to_owned() } else { format!("`{sizes}`") }
+}
+
+fn note_absence(absence: NoteAbsence) -> &'static str {
+    match absence {
+        NoteAbsence::Others => "it has other notes in `.note.stapsdt`",
+        NoteAbsence::Removed => {
+            "it has no section `.note.stapsdt`, but sections that come with it: a tool removed it after the build"
+        }
+        NoteAbsence::NotBuilt => {
+            "it has neither `.note.stapsdt` nor `.stapsdt.base`: it was built without static probes, or the linker \
+             dropped them"
+        }
+        NoteAbsence::NoSections => "it has no sections that tell: a tool removed their headers",
+    }
 }
 
 fn site_count(count: u64) -> String {
@@ -283,6 +313,7 @@ pub fn cause(cause: &Cause) -> String {
         }
         Cause::Mismatch(mismatch) => mismatch::mismatch(mismatch),
         Cause::Declared { file, line } => format!("declared at {file}:{line}"),
+        Cause::Notes { image, absence } => format!("{image}: {}", note_absence(*absence)),
         Cause::Copies { function, count } => {
             format!(
                 "{} in `{}`",

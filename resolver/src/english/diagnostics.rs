@@ -131,6 +131,7 @@ pub fn kind(kind: &DiagnosticKind) -> String {
         DiagnosticKind::Words { name, file, line, mistake } => {
             format!("{name} ({file}:{line}): {}", super::mismatch::words(mistake))
         }
+        DiagnosticKind::Note { name, problem } => format!("{name}: {}", super::notes::problem(problem)),
         DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
         DiagnosticKind::DebugFile(problem) => debug_file(problem),
     }

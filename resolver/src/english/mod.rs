@@ -16,6 +16,7 @@ pub mod fixes;
 pub mod help;
 pub mod marks;
 pub mod mismatch;
+pub mod notes;
 pub mod probe;
 pub(crate) mod rates;
 pub(crate) mod sites;

@@ -10,9 +10,9 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::english::{arguments, diagnostics, exactness, mismatch, probe};
 use crate::resolve::{
-    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, InlinedFunction, Marker, Origin,
-    Predecessor, ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival,
-    Switch, SwitchProblem, Verdict,
+    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, InlinedFunction, Marker, NoteParameter,
+    Origin, Predecessor, ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace,
+    Survival, Switch, SwitchProblem, Verdict,
 };
 
 /// The version of the fields. Fields may be added to a version, but not changed.
@@ -130,6 +130,18 @@ object! { View<'_, Marker>, View(marker) => {
     "is_ghost": marker.is_ghost,
     "is_note": marker.is_note,
     "is_mark": marker.is_mark,
+    if let Some(note) = marker.note.as_deref() => {
+        "format_from": note.format_from.as_str(),
+        "note_args": ListDocument(|| note.parameters.iter().map(View)),
+    }
+}}
+
+object! { View<'_, NoteParameter>, View(parameter) => {
+    "index": parameter.index,
+    "type": parameter.type_name.as_deref(),
+    "name_from": parameter.name_from.as_str(),
+    "type_from": parameter.type_from.as_str(),
+    "type_size": parameter.type_size,
 }}
 
 object! { View<'_, Absence>, View(absence) => {

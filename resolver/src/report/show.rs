@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::{TextLayout, style};
-use crate::english::{absence, arguments, exactness, mismatch, rates, sites};
+use crate::english::{absence, arguments, exactness, mismatch, notes, rates, sites};
 use crate::resolve::{
     Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
     Survival, Verdict,
@@ -123,6 +123,12 @@ impl MarkerPage<'_> {
         }
         if marker.is_note {
             self.field(2, "note", style::PLAIN, "a static probe of sys/sdt.h, with operands for its arguments")?;
+            let known = marker.note.iter().flat_map(|note| note.parameters.iter().zip(&*marker.args));
+            let known: Vec<_> =
+                known.filter_map(|(parameter, declared)| notes::parameter(&declared.text, parameter)).collect();
+            for (index, known) in known.iter().enumerate() {
+                self.field(2, if index == 0 { "names" } else { "" }, style::PLAIN, known)?;
+            }
         }
         if marker.is_mark {
             self.field(2, "mark", style::PLAIN, "the place was named by the user: the image has no record of it")?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use strum::IntoStaticStr;
 
+use super::note_facts::NoteProblem;
 use super::{LineProblem, SwitchProblem, WordsMistake};
 use crate::Error;
 use crate::address::SectionOffset;
@@ -100,6 +101,13 @@ pub enum DiagnosticKind {
         line: u32,
         /// What is wrong.
         mistake: WordsMistake,
+    },
+    /// Something that the user said of a note is not used.
+    Note {
+        /// The name of the note.
+        name: Arc<str>,
+        /// Why not.
+        problem: NoteProblem,
     },
     /// Functions without symbols are not named, because the debug information cannot be read.
     UnnamedFunctions {

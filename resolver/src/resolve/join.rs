@@ -15,6 +15,7 @@ use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
 use super::interner::{Interner, TextId};
+use super::note_arguments::NoteArgument;
 use super::pc::Pc;
 use super::site_answer::SiteAnswer;
 use super::{GhostProblem, LineProblem, Origin};
@@ -93,6 +94,8 @@ pub(super) struct RawMarker {
     pub(super) problem: Option<LineProblem>,
     /// Of a ghost: why its place is not known; `None` if it is known that these are its sites.
     pub(super) ghost: Option<GhostProblem>,
+    /// Of a note: its arguments.
+    pub(super) note: Option<Arc<[NoteArgument]>>,
     /// What was found at each site; empty if nothing was looked up yet.
     pub(super) found: Vec<SiteAnswer>,
 }
@@ -100,7 +103,7 @@ pub(super) struct RawMarker {
 impl RawMarker {
     /// Whether it is of notes, and of no record.
     pub(super) fn is_note(&self) -> bool {
-        self.sites.first().is_some_and(|site| site.origin == Origin::Note)
+        self.note.is_some()
     }
 }
 
@@ -251,7 +254,7 @@ impl<'a> Join<'a> {
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
         let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), is_ghost.then_some(GhostProblem::NoDebugInfo));
-        let (declared, is_mark, inlined_copies) = (true, false, 0);
+        let (declared, is_mark, inlined_copies, note) = (true, false, 0, None);
         let marker = RawMarker {
             name,
             file,
@@ -265,6 +268,7 @@ impl<'a> Join<'a> {
             sites,
             problem,
             ghost,
+            note,
             found,
         };
         self.marker(marker);
@@ -325,7 +329,7 @@ impl<'a> Join<'a> {
         };
         let (line, is_ghost, sites) = (site.line, false, Vec::new());
         let (problem, found, ghost) = (None, Vec::new(), None);
-        let (declared, is_mark, inlined_copies) = (false, false, 0);
+        let (declared, is_mark, inlined_copies, note) = (false, false, 0, None);
         let marker = RawMarker {
             name,
             file,
@@ -339,6 +343,7 @@ impl<'a> Join<'a> {
             sites,
             problem,
             ghost,
+            note,
             found,
         };
         if let Some(marker) = self.marker(marker) {

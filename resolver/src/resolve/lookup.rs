@@ -3,7 +3,7 @@
 use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
 use super::site_answer::{SiteAnswer, Surroundings};
-use super::site_debug::{MarkerLine, SiteDebug};
+use super::site_debug::{MarkerLine, SiteDebug, SiteKind};
 use super::{Argument, Origin, Reason};
 use crate::location::Location;
 
@@ -44,7 +44,11 @@ impl SiteLookup<'_> {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let surroundings = match self.debug {
-            Some(debug) => debug.site(pc, wanted, site.anchored, site.origin, self.instructions, is_kept),
+            Some(debug) => {
+                let operands = if site.origin == Origin::Note { args } else { &[] };
+                let kind = SiteKind { anchored: site.anchored, origin: site.origin, operands };
+                debug.site(pc, wanted, &kind, self.instructions, is_kept)
+            }
             None => Ok(Surroundings::default()),
         };
         let Some(instructions) = self.instructions else { return (surroundings, ProbeFacts::default()) };

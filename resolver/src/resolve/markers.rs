@@ -23,19 +23,23 @@ use super::instructions::ProbeFacts;
 use super::interner::Interner;
 use super::join::{RawMarker, RawSite};
 use super::lookup::SiteLookup;
+use super::note_facts::NoteDescription;
+use super::operand_variables::OperandVariable;
 use super::pc::Pc;
 use super::shared_places::SharedPlaces;
 use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::MarkerLine;
 use super::{
-    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, Origin,
-    Site, SitePlace, Switch, SwitchProblem, kept, note_arguments, raw_sites, switch, words,
+    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, NoteSource,
+    Origin, Site, SitePlace, Switch, SwitchProblem, describe, kept, note_arguments, note_description,
+    operand_variables, raw_sites, switch, words,
 };
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::{Image, NamedSymbols, SDT_NOTES};
 use crate::location::Location;
 use crate::location::operand::OperandContext;
+use crate::notes::NoteDescriptions;
 use crate::text;
 
 /// How many markers are looked up before the debug information that they needed is dropped.
@@ -51,6 +55,8 @@ pub(super) struct MarkerBuilder<'a> {
     texts: Interner<'a>,
     named: HashMap<Pc, SiteFunction>,
     descriptions: Descriptions,
+    /// What is said of notes.
+    said: &'a NoteDescriptions,
     section_names: HashMap<usize, Arc<str>>,
     folded: FoldedMarkers,
     shared_places: SharedPlaces,
@@ -73,11 +79,10 @@ type KeptArguments = (Vec<Argument>, Vec<Error>);
 
 impl<'a> MarkerBuilder<'a> {
     pub(super) fn new(
-        image: &'a Image<'a>,
-        named_image: &'a Image<'a>,
+        (image, named_image): (&'a Image<'a>, &'a Image<'a>),
         texts: Interner<'a>,
         named: HashMap<Pc, SiteFunction>,
-        descriptions: Descriptions,
+        (descriptions, said): (Descriptions, &'a NoteDescriptions),
         diagnostics: &'a mut Diagnostics,
     ) -> Self {
         let (section_names, folded) = (HashMap::new(), FoldedMarkers::default());
@@ -89,6 +94,7 @@ impl<'a> MarkerBuilder<'a> {
             texts,
             named,
             descriptions,
+            said,
             section_names,
             folded,
             shared_places,
@@ -122,12 +128,9 @@ impl<'a> MarkerBuilder<'a> {
     fn draft(&mut self, index: usize, mut raw: RawMarker) -> Draft {
         raw_sites::settle(&mut raw.sites);
         self.complete_format(&mut raw);
-        let mut described = self.descriptions.of(&mut self.texts, raw.format, raw.args);
-        if raw.is_note() {
-            // `arg0 $arg0` says nothing.
-            described.description = self.texts.text(raw.format);
-        }
-        let size = described.args.len().saturating_mul(size_of::<Argument>());
+        let described = self.descriptions.of(&mut self.texts, raw.format, raw.args);
+        let count = raw.note.as_ref().map_or(described.args.len(), |arguments| arguments.len());
+        let size = count.saturating_mul(size_of::<Argument>());
         let kept = raw.sites.iter().map(|site| match self.texts.charge(size) {
             true => self.kept_arguments(site, &described.args),
             false => (Vec::new(), Vec::new()),
@@ -152,7 +155,7 @@ impl<'a> MarkerBuilder<'a> {
     fn kept_arguments(&self, raw: &RawSite, declared: &[DeclaredArgument]) -> KeptArguments {
         let operands = raw.operands.map_or(&[][..], |id| self.texts.bytes(id));
         if raw.origin == Origin::Note {
-            return (self.note_arguments(raw, declared, operands), Vec::new());
+            return (self.note_arguments(raw, operands), Vec::new());
         }
         let mut errors = Vec::new();
         let args = kept::arguments(declared, operands, self.image.processor(), |entry| {
@@ -162,8 +165,8 @@ impl<'a> MarkerBuilder<'a> {
         (args, errors)
     }
 
-    /// The arguments of a note.
-    fn note_arguments(&self, raw: &RawSite, declared: &[DeclaredArgument], operands: &[u8]) -> Vec<Argument> {
+    /// The arguments of a note, in the order of its operands.
+    fn note_arguments(&self, raw: &RawSite, operands: &[u8]) -> Vec<Argument> {
         let symbols = |name: &str| self.symbols.get_or_init(|| self.named_image.named_symbols()).place(name);
         let context = OperandContext {
             processor: self.image.processor(),
@@ -171,18 +174,27 @@ impl<'a> MarkerBuilder<'a> {
             here: raw.pc.filter(|pc| pc.section.is_none()).map(|pc| Vaddr(pc.address)),
             symbols: &symbols,
         };
-        note_arguments::arguments(declared, operands, self.image.address_size(), &context)
+        note_arguments::arguments(operands, self.image.address_size(), &context)
     }
 
     /// The marker that was drafted and looked up.
     fn marker(&mut self, draft: Draft, sites_are_known: bool) -> Marker {
-        let Draft { index, raw, file, described, kept } = draft;
+        let Draft { index, raw, file, mut described, kept } = draft;
         let is_note = raw.is_note();
+        let note = self.describe_note(&raw);
+        let mut format = self.texts.text(raw.format);
+        let note = note.map(|(own, of, description)| {
+            (format, described) = (own, of);
+            Arc::new(description)
+        });
         let mut found = raw.found.into_iter();
         let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
         let (mut path, mut lines) = (None, Vec::new());
         for (site, kept) in raw.sites.iter().zip(kept) {
-            let (mut surroundings, mut probed, args) = self.without_errors(found.next(), kept);
+            let (mut surroundings, mut probed, mut args) = self.without_errors(found.next(), kept);
+            if let Some(note) = &note {
+                args = note.arguments(&args, &described.args, self.image.address_size());
+            }
             path = path.or_else(|| surroundings.path.take());
             if site.pc.is_some() {
                 lines.push(surroundings.line.take());
@@ -231,7 +243,7 @@ impl<'a> MarkerBuilder<'a> {
             path,
             line,
             column: sites.iter().find_map(|site| site.column),
-            format: self.texts.text(raw.format),
+            format,
             description: described.description,
             args: described.args,
             declared: raw.declared,
@@ -241,9 +253,39 @@ impl<'a> MarkerBuilder<'a> {
             is_note,
             is_mark: raw.is_mark,
             inlined_copies: raw.inlined_copies,
+            note,
             sites,
             absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),
         }
+    }
+
+    /// The format of a note, its arguments, and what is known of them; `None` for other markers.
+    fn describe_note(&mut self, raw: &RawMarker) -> Option<(Arc<str>, FormatDescription, NoteDescription)> {
+        let arguments = raw.note.as_ref()?;
+        let name = self.texts.text(raw.name);
+        let sites = raw.sites.iter().zip(&raw.found).filter(|(site, _)| site.pc.is_some());
+        let sites = sites.filter(|_| !self.said.is_plain);
+        let found = sites.map(|(_, (found, _))| found.as_ref().map_or(&[][..], |found| &found.variables));
+        let variables = operand_variables::common(found, arguments.len());
+        let of = |variables: &[Option<OperandVariable>]| {
+            note_description::describe(&name, arguments, variables, self.said, self.image.address_size())
+        };
+        let mut note = of(&variables);
+        // The names of the debug information may be long.
+        if !self.texts.charge(note.format.len().saturating_add(note.names.len()).saturating_mul(16)) {
+            note = of(&[]);
+        }
+        for problem in note.problems {
+            let name = Arc::clone(&name);
+            self.diagnostics.note(SDT_NOTES, DiagnosticKind::Note { name, problem });
+        }
+        let mut described = describe(note.format.as_bytes(), note.names.as_bytes());
+        let format: Arc<str> = note.format.into();
+        if note.description.format_from != NoteSource::Format {
+            // `arg0 $arg0` says nothing.
+            described.description = Arc::clone(&format);
+        }
+        Some((format, described, note.description))
     }
 
     /// What was found at a site, with the errors reported.

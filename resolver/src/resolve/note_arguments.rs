@@ -1,19 +1,22 @@
-//! The arguments of a note of a static probe: each operand becomes an [`Argument`], and all of a
-//! marker its format.
+//! The arguments of a note of a static probe: each operand becomes an [`Argument`].
+
+use std::sync::Arc;
 
 use simple_markers_record::operand::KeptValue;
 
-use super::{Argument, DeclaredArgument, Reason, Verdict, kept};
+use super::{Argument, Encoding, Reason, Verdict, kept};
 use crate::location::operand::{self, OperandContext, OperandProblem};
 use crate::location::{Processor, SizedOperand};
+use crate::notes::{CClass, CSize};
 use crate::text;
 
 /// How the value of an argument is read at all sites of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoteArgument {
-    size: u8,
-    is_signed: bool,
-    is_float: bool,
+    /// In bytes.
+    pub(super) size: u8,
+    pub(super) is_signed: bool,
+    pub(super) is_float: bool,
 }
 
 impl NoteArgument {
@@ -33,9 +36,17 @@ impl NoteArgument {
         Self { size: self.size.max(other.size), is_signed, is_float }
     }
 
-    /// The conversion of `printf`, where a `long` has the size of an address.
-    fn conversion(self, address_size: u8) -> &'static str {
-        match (self.is_float, self.size, self.is_signed) {
+    /// The conversion of `printf` for values of a class, if that is known. A `long` has the size of an
+    /// address. The note decides how many bytes are read, and about the sign if its size is not that of
+    /// the class.
+    pub(super) fn conversion(self, class: Option<CClass>, address_size: u8) -> &'static str {
+        let is_signed = self.sign(class, address_size);
+        match (class, self.is_float) {
+            (Some(CClass::Text), false) if self.size == address_size => return "%s",
+            (Some(CClass::Pointer), false) if self.size == address_size => return "%p",
+            _ => {}
+        }
+        match (self.is_float, self.size, is_signed) {
             (true, ..) => "%f",
             (_, 1, true) => "%hhd",
             (_, 1, false) => "%hhu",
@@ -50,12 +61,23 @@ impl NoteArgument {
         }
     }
 
-    /// The format and the names of some arguments: `arg0 %d, arg1 %lu` and `arg0, arg1`.
-    pub(super) fn described(arguments: &[Self], address_size: u8) -> (String, String) {
-        let numbered = || arguments.iter().enumerate();
-        let formats = numbered().map(|(index, argument)| format!("arg{index} {}", argument.conversion(address_size)));
-        let names = numbered().map(|(index, _)| format!("arg{index}"));
-        (formats.collect::<Vec<_>>().join(", "), names.collect::<Vec<_>>().join(", "))
+    /// Whether its values are signed.
+    fn sign(self, class: Option<CClass>, address_size: u8) -> bool {
+        match class {
+            Some(CClass::Integer { size, is_signed: Some(is_signed) })
+                if size_of(size, address_size) == self.size && !self.is_float =>
+            {
+                is_signed
+            }
+            _ => self.is_signed,
+        }
+    }
+}
+
+fn size_of(size: CSize, address_size: u8) -> u8 {
+    match size {
+        CSize::Bytes(size) => size,
+        CSize::Address => address_size,
     }
 }
 
@@ -69,18 +91,31 @@ fn size(operand: &SizedOperand<'_>, address_size: u8) -> Result<u8, OperandProbl
     size.ok_or_else(|| OperandProblem::Size { size: written.into() })
 }
 
-/// The declared arguments at a site with these operands.
-pub(super) fn arguments(
-    declared: &[DeclaredArgument],
-    operands: &[u8],
-    address_size: u8,
-    context: &OperandContext<'_>,
-) -> Vec<Argument> {
+/// The arguments at a site with these operands, in their order.
+pub(super) fn arguments(operands: &[u8], address_size: u8, context: &OperandContext<'_>) -> Vec<Argument> {
     let operands = text::from_bytes(operands);
-    let of = |(declared, operand): (&DeclaredArgument, SizedOperand<'_>)| {
-        argument(Argument::unresolved(&declared.text), &operand, address_size, context)
+    let of = |(index, operand): (usize, SizedOperand<'_>)| {
+        argument(Argument::unresolved(&alias(index)), &operand, address_size, context)
     };
-    declared.iter().zip(SizedOperand::all(&operands)).map(of).collect()
+    SizedOperand::all(&operands).enumerate().map(of).collect()
+}
+
+/// The name that an argument always has.
+pub(super) fn alias(index: usize) -> Arc<str> {
+    format!("arg{index}").into()
+}
+
+/// Says of an argument at a site what its values are.
+pub(super) fn classify(argument: &mut Argument, class: Option<CClass>, address_size: u8) {
+    let (Some(encoding), Some(size)) = (argument.encoding, argument.size.and_then(|size| u8::try_from(size).ok()))
+    else {
+        return;
+    };
+    let (is_signed, is_float) = (encoding == Encoding::Signed, encoding == Encoding::Float);
+    if !is_float {
+        let is_signed = NoteArgument { size, is_signed, is_float }.sign(class, address_size);
+        argument.encoding = Some(if is_signed { Encoding::Signed } else { Encoding::Unsigned });
+    }
 }
 
 fn argument(
@@ -114,21 +149,18 @@ fn argument(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::Encoding;
     use simple_markers_record::ByteOrder;
 
     #[test]
     fn operands_become_arguments() {
         let operands = b"-4@%eax 8f@%xmm0 16@%rax 8@.LC0(%rip) %rdi 1@$5";
         let all = NoteArgument::all(operands, 8);
-        let (format, names) = NoteArgument::described(&all, 8);
-        assert_eq!(format, "arg0 %d, arg1 %f, arg2 %lu, arg3 %lu, arg4 %lu, arg5 %hhu");
-        assert_eq!(names, "arg0, arg1, arg2, arg3, arg4, arg5");
-        let described = crate::resolve::describe(format.as_bytes(), names.as_bytes());
+        let conversions: Vec<_> = all.iter().map(|argument| argument.conversion(None, 8)).collect();
+        assert_eq!(conversions, ["%d", "%f", "%lu", "%lu", "%lu", "%hhu"]);
         let symbols = |name: &str| Err(OperandProblem::NoSymbol { name: name.into() });
         let context =
             OperandContext { processor: Processor::X86_64, order: ByteOrder::Little, here: None, symbols: &symbols };
-        let found = arguments(&described.args, operands, 8, &context);
+        let found = arguments(operands, 8, &context);
         let shown: Vec<_> =
             found.iter().map(|it| (&*it.text, it.size, it.encoding, it.location_text.as_deref())).collect();
         let (signed, unsigned, float) = (Some(Encoding::Signed), Some(Encoding::Unsigned), Some(Encoding::Float));
@@ -156,6 +188,28 @@ mod tests {
         let of = |text: &str| NoteArgument::all(text.as_bytes(), 8);
         let joined: Vec<_> =
             of("4@%eax 8f@%xmm0 2@%ax").into_iter().zip(of("-8@%rax 8@%rax 2@$5")).map(|(a, b)| a.or(b)).collect();
-        assert_eq!(NoteArgument::described(&joined, 4).0, "arg0 %lld, arg1 %llu, arg2 %hu");
+        let conversions: Vec<_> = joined.iter().map(|argument| argument.conversion(None, 4)).collect();
+        assert_eq!(conversions, ["%lld", "%llu", "%hu"]);
+    }
+
+    #[test]
+    fn a_type_decides_about_the_sign_of_a_value_of_its_size() {
+        let of = |text: &str| *NoteArgument::all(text.as_bytes(), 8).first().unwrap();
+        let integer = |size, is_signed| Some(CClass::Integer { size, is_signed: Some(is_signed) });
+        for (operand, class, expected) in [
+            ("8@%rax", Some(CClass::Text), "%s"),
+            ("4@%eax", Some(CClass::Text), "%u"),
+            ("8@%rax", Some(CClass::Pointer), "%p"),
+            ("-4@%eax", integer(CSize::Bytes(4), false), "%u"),
+            ("4@%eax", integer(CSize::Bytes(4), true), "%d"),
+            ("-8@%rax", integer(CSize::Bytes(4), false), "%ld"),
+            ("8@%rax", integer(CSize::Address, true), "%ld"),
+            ("8f@%xmm0", integer(CSize::Bytes(8), true), "%f"),
+            ("1@%al", Some(CClass::Boolean), "%hhu"),
+            ("-1@%al", Some(CClass::Integer { size: CSize::Bytes(1), is_signed: None }), "%hhd"),
+            ("-2@%ax", Some(CClass::Unknown), "%hd"),
+        ] {
+            assert_eq!(of(operand).conversion(class, 8), expected, "{operand} {class:?}");
+        }
     }
 }

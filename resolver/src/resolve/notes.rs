@@ -23,8 +23,6 @@ use crate::image::{Image, RelocationTarget, RelocationTargets, SDT_BASE, SDT_NOT
 pub(super) struct NoteMarker {
     name: Vec<u8>,
     arguments: Vec<NoteArgument>,
-    format: String,
-    names: String,
     sites: Vec<NoteSite>,
 }
 
@@ -77,9 +75,6 @@ pub(super) fn read(
                 Err(error) => diagnostics.error(&error),
             }
         }
-    }
-    for marker in &mut reader.markers {
-        (marker.format, marker.names) = NoteArgument::described(&marker.arguments, address_size);
     }
     reader.markers
 }
@@ -157,7 +152,8 @@ pub(super) fn join<'a>(
     diagnostics: &mut Diagnostics,
 ) {
     let texts = &mut joined.texts;
-    let sizes = notes.iter().map(|note| note.name.len() + note.format.len() + note.names.len());
+    // Each argument has a name and a conversion.
+    let sizes = notes.iter().map(|note| note.name.len().saturating_add(note.arguments.len().saturating_mul(32)));
     let operands = notes.iter().flat_map(|note| &note.sites).map(|site| site.operands.len());
     texts.raise(sizes.chain(operands).fold(0, |size, next| size.saturating_add(next as u64)));
     let recorded: HashSet<&[u8]> = joined.markers.iter().map(|marker| texts.bytes(marker.name)).collect();
@@ -166,8 +162,7 @@ pub(super) fn join<'a>(
     for note in notes.iter().filter(|note| !recorded.contains(&*note.name)) {
         let first = note.sites.first().map_or(0, |site| site.offset);
         let mut marker = || {
-            let (name, file) = (texts.intern(&note.name)?, texts.intern(b"")?);
-            let (format, args) = (texts.intern(note.format.as_bytes())?, texts.intern(note.names.as_bytes())?);
+            let (name, nothing) = (texts.intern(&note.name)?, texts.intern(b"")?);
             let mut sites = Vec::with_capacity(note.sites.len());
             for site in &note.sites {
                 run = run.wrapping_add(1);
@@ -182,22 +177,22 @@ pub(super) fn join<'a>(
                     ..RawSite::without_record(site.pc, Origin::Note)
                 });
             }
-            let (line, declared, is_ghost, is_mark) = (0, false, false, false);
-            let (inlined_copies, problem, ghost, found) = (0, None, None, Vec::new());
             Some(RawMarker {
                 name,
-                file,
-                line,
-                format,
-                args,
-                declared,
-                is_ghost,
-                is_mark,
-                inlined_copies,
+                file: nothing,
+                line: 0,
+                // What is known of it may come from the debug information of its sites.
+                format: nothing,
+                args: nothing,
+                declared: false,
+                is_ghost: false,
+                is_mark: false,
+                inlined_copies: 0,
                 sites,
-                problem,
-                ghost,
-                found,
+                problem: None,
+                ghost: None,
+                note: Some(note.arguments.as_slice().into()),
+                found: Vec::new(),
             })
         };
         match marker() {

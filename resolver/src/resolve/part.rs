@@ -16,11 +16,11 @@ use super::lookup::SiteLookup;
 use super::markers::MarkerBuilder;
 use super::marks::MarkSearch;
 use super::request::{Detail, Request};
-use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, ResolvedImage, SurvivalUnknown};
+use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, NoteSections, ResolvedImage, SurvivalUnknown};
 use super::{absence, functions, ghosts, line_table_sites, marks, notes, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
-use crate::image::{Image, ImageKind};
+use crate::image::{Image, ImageKind, SDT_BASE, SDT_NOTES};
 use crate::uprobe_rules::UprobeRules;
 
 /// A resolved image. If it is a member of an archive, other members may settle what it leaves open.
@@ -33,7 +33,7 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files, rules, wants_note, marks } = request;
+        let Request { detail, debug_files, rules, wants_note, notes: said, marks } = request;
         let detail = if marks.is_empty() || detail != Detail::Names { detail } else { Detail::Places };
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
@@ -74,7 +74,8 @@ impl Part {
         let own_debug = || has_own.then(|| site_debug.get()).flatten();
         let named = functions::name(files.named(), &mut joined, || site_debug.get(), own_debug, &mut diagnostics);
         let why_unknown = why_unknown(image, &sections, &joined.markers, &diagnostics);
-        let builder = MarkerBuilder::new(image, files.named(), joined.texts, named, descriptions, &mut diagnostics);
+        let files_of = (image, files.named());
+        let builder = MarkerBuilder::new(files_of, joined.texts, named, (descriptions, said), &mut diagnostics);
         let mut markers = builder.build(joined.markers, lookup, why_unknown.is_none());
         if let Some(debug) = in_full {
             absence::find(&mut markers, debug, files.named());
@@ -101,6 +102,12 @@ impl Part {
             diagnostics: diagnostics.finish(),
             recorder: recorder(image),
             unplaced: found_marks.unplaced.clone(),
+            note_sections: NoteSections {
+                notes: image.has_section(SDT_NOTES),
+                base: image.has_section(SDT_BASE),
+                semaphores: image.has_section(".probes"),
+                any: image.has_section(".text"),
+            },
         };
         Self { image, why_unknown }
     }

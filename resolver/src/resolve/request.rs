@@ -2,6 +2,7 @@
 
 use crate::debug_files::{DebugFiles, NoDebugFiles};
 use crate::marks::Mark;
+use crate::notes::{NO_DESCRIPTIONS, NoteDescriptions};
 use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
 
 /// How much a resolution finds out.
@@ -32,13 +33,22 @@ pub struct Request<'c> {
     pub wants_note: &'c dyn Fn(&str) -> bool,
     /// Places that a user named. Debug information is read for them, whatever `detail` is.
     pub marks: &'c [Mark],
+    /// What is said of the arguments of notes.
+    pub notes: &'c NoteDescriptions,
 }
 
 impl<'c> Request<'c> {
     /// All markers and notes, judged for all kernels, without separate debug files.
     #[must_use]
     pub fn new(detail: Detail) -> Self {
-        Self { detail, debug_files: &NoDebugFiles, rules: ALL_KERNELS, wants_note: &|_| true, marks: &[] }
+        Self {
+            detail,
+            debug_files: &NoDebugFiles,
+            rules: ALL_KERNELS,
+            wants_note: &|_| true,
+            notes: &NO_DESCRIPTIONS,
+            marks: &[],
+        }
     }
 
     /// The same with separate debug files.
@@ -63,5 +73,11 @@ impl<'c> Request<'c> {
     #[must_use]
     pub fn marks(self, marks: &'c [Mark]) -> Self {
         Self { marks, ..self }
+    }
+
+    /// The same with what is said of the arguments of notes.
+    #[must_use]
+    pub fn describe_notes(self, notes: &'c NoteDescriptions) -> Self {
+        Self { notes, ..self }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::mark_problem::UnplacedMark;
+use super::note_facts::{NoteDescription, NoteSections};
 use super::site_place::SitePlace;
 use super::words_mistake::WordsMistake;
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
@@ -87,6 +88,8 @@ pub struct ResolvedImage {
     pub recorder: Option<FileOffset>,
     /// The marks that have no place in the image.
     pub unplaced: Vec<UnplacedMark>,
+    /// Which sections it has that come with notes of static probes.
+    pub note_sections: NoteSections,
 }
 
 /// Where the debug information of an image was found.
@@ -173,6 +176,8 @@ pub struct Marker {
     pub is_mark: bool,
     /// How many inlined copies of its function are left out: of the entry of calls that are timed.
     pub inlined_copies: u32,
+    /// Of such a probe: what is known of its arguments; `None` for other markers.
+    pub note: Option<Arc<NoteDescription>>,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -513,6 +518,8 @@ pub struct Argument {
     /// The variable that it starts from (`self` in `self.queue.depth`). It is the whole text if the
     /// program keeps the argument, or the text is not a place.
     pub name: Arc<str>,
+    /// Another name of it: `arg0` of a note whose first argument has a name. `None` if there is none.
+    pub alias: Option<Arc<str>>,
     /// The name of its type, as the language writes it; `None` if not resolved.
     pub type_name: Option<Arc<str>>,
     /// Its size in bytes; `None` if not resolved, or if its type has no size.
@@ -583,6 +590,7 @@ impl Argument {
         Self {
             text: Arc::clone(text),
             name: Arc::clone(text),
+            alias: None,
             type_name: None,
             size: None,
             encoding: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::instructions::ProbeFacts;
+use super::operand_variables::OperandVariable;
 use super::{Argument, InlinedFunction};
 use crate::Error;
 use crate::dwarf::Die;
@@ -28,6 +29,8 @@ pub(super) struct Surroundings {
     pub(super) inlined: Vec<InlinedFunction>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,
+    /// Of a note: which variables its operands are.
+    pub(super) variables: Vec<Option<OperandVariable>>,
     /// The path of the marker's file, if its name starts in a folder above.
     pub(super) path: Option<Arc<str>>,
 }

@@ -18,7 +18,9 @@ use super::path::Path;
 use super::pc::{self, Pc};
 use super::returned;
 use super::site_answer::{STEPS, Surroundings};
-use super::{Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Origin, Reason, Verdict};
+use super::{
+    Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Origin, Reason, Verdict, operand_variables,
+};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Moment, Scope};
@@ -42,6 +44,14 @@ pub(super) struct MarkerLine<'w> {
     pub(super) is_entry: bool,
 }
 
+/// What is known of a site before it is looked up.
+pub(super) struct SiteKind<'s> {
+    pub(super) anchored: bool,
+    pub(super) origin: Origin,
+    /// The operands of a note; empty for other sites.
+    pub(super) operands: &'s [Argument],
+}
+
 /// The sites of a line near a marker's.
 pub(super) struct OfLine {
     /// The places. Each has a line if it is not the marker's own line.
@@ -61,20 +71,20 @@ impl<'a> SiteDebug<'a> {
         Self { debug, layout, arguments }
     }
 
-    /// What there is at a site of a marker. `keep` says which arguments the program keeps; these
-    /// are not looked up.
+    /// What there is at a site of a marker, which may be `anchored`. `operands` are those of a note.
+    /// `keep` says which arguments the program keeps; these are not looked up.
     pub(super) fn site(
         &self,
         pc: Pc,
         wanted: &MarkerLine<'_>,
-        anchored: bool,
-        origin: Origin,
+        &SiteKind { anchored, origin, operands }: &SiteKind<'_>,
         instructions: Option<&Instructions<'_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
         let &MarkerLine { file, line, args: declared, is_entry } = wanted;
         let Some(pc) = pc.vaddr(self.layout) else { return Ok(Surroundings::default()) };
-        self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
+        let looked_up = declared.len().saturating_add(operands.len());
+        self.debug.allow(STEPS.saturating_mul(looked_up as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
             let (verdict, reason) = (Some(Verdict::Unsupported), Some(Reason::Unsupported(why)));
             let argument = |argument: &DeclaredArgument| Argument {
@@ -116,6 +126,8 @@ impl<'a> SiteDebug<'a> {
             inlined: scope.as_ref().map(inlined).unwrap_or_default(),
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
+            // Without them the operands have no names.
+            variables: operand_variables::variables(self.debug, &frame, operands).unwrap_or_default(),
             line: if file.is_empty() { self.debug.line_at(pc) } else { None },
             path: file.starts_with("../").then(|| self.debug.path_of(pc, file)).flatten(),
         })

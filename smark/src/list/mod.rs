@@ -2,6 +2,7 @@
 
 mod at;
 mod kernel;
+mod process;
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -12,7 +13,9 @@ use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
 
 use crate::console::{Console, Status};
 use crate::inputs::Inputs;
+use crate::list::process::ProcessFiles;
 use crate::pager::Pager;
+use crate::watch::{Pids, pids};
 
 /// List the markers in programs, a line for each marker and function
 ///
@@ -26,7 +29,7 @@ use crate::pager::Pager;
 /// With --kernel it lists the events of the running kernel instead: those that the kernel offers to its tracing tools.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
-#[command(mut_arg("operands", |operands| operands.required(false).required_unless_present("kernel")))]
+#[command(mut_arg("operands", |operands| operands.required(false).required_unless_present_any(["kernel", "pid"])))]
 pub(crate) struct List {
     #[command(flatten)]
     inputs: Inputs,
@@ -37,9 +40,13 @@ pub(crate) struct List {
     /// Print the whole resolution as JSON (-v changes nothing)
     #[arg(long)]
     json: bool,
+    /// List the markers of the files that these processes have mapped, also of images that a program made in memory: numbers,
+    /// separated by commas or blanks; may be given several times
+    #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
+    pid: Vec<Pids>,
     /// List the events of the kernel; PATTERN and -n match `SUBSYSTEM:NAME` or NAME, -m selects
     /// subsystems, -v shows the fields
-    #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir"])]
+    #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir", "pid", "provider", "note_format"])]
     kernel: bool,
     /// Show which variables can be read at a line of the source, in each of its copies, and name lines nearby where more can
     #[arg(long, value_name = "FILE:LINE", value_parser = at::FileLine::parse, conflicts_with_all = ["kernel", "mark", "marks"])]
@@ -58,6 +65,8 @@ EXAMPLES
       smark list --at queue.c:42 ./server
   For a program to read:
       smark list --json ./server | jq '.images[].markers[].name'
+  The static probes of a running program:
+      smark list -p $(pidof server) '*:*'
   The events of the kernel's scheduler:
       smark list --kernel 'sched:*'";
 
@@ -89,7 +98,8 @@ impl List {
         let has_functions = self.inputs.selection()?.has_functions();
         let detail =
             if verbosity > Verbosity::Rows || self.json || has_functions { Detail::Places } else { Detail::Names };
-        let selected = self.inputs.select(console, detail, ALL_KERNELS)?;
+        let processes = ProcessFiles::find(console, &pids::all(&self.pid))?;
+        let selected = self.inputs.select_also(console, (detail, ALL_KERNELS), processes.inputs())?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let _pager = (!self.json).then(|| Pager::start(console));

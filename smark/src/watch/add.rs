@@ -123,8 +123,8 @@ impl Watching {
                 found: !self.named.contains(&file.id),
                 opened: file.opened_as(),
                 beside: file.beside.clone(),
-                // The user did not ask for those of the C library.
-                notes: match self.named.contains(&file.id) || self.programs.contains(&file.id) {
+                // The user did not ask for those of the C library. A program makes images for its own notes.
+                notes: match self.named.contains(&file.id) || self.programs.contains(&file.id) || file.is_in_memory() {
                     true => NoteChoice::All,
                     false => NoteChoice::ByName,
                 },
@@ -176,6 +176,7 @@ impl Watching {
             self.pinned.extend(file.and_then(|file| PinnedFile::new(number, file, leases)));
         }
         self.matching.add(selected.unmatched(&rows), chosen.is_empty(), rows.is_empty());
+        self.matching.add_marks(selected.unplaced());
         let is_named = |file: &FoundFile| file.as_ref().is_ok_and(|file| self.named.contains(&file.id));
         if is_first || new.iter().any(is_named) {
             self.status = self.status.max(selected.report_files(console));

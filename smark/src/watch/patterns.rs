@@ -17,8 +17,16 @@ impl Watching {
     /// Reports the patterns that match nothing.
     pub(super) fn report_patterns(&mut self, console: &Console) -> anyhow::Result<Status> {
         let selection = self.watch.filters.selection(&self.watch.patterns)?;
-        if self.file.is_some() || selection.is_empty() || self.matching.is_complete() {
+        if self.file.is_some() || selection.is_empty() {
             return Ok(Status::Done);
+        }
+        let mut of_marks = Status::Done;
+        for message in self.matching.marks() {
+            console.error(message);
+            of_marks = Status::NoMatch;
+        }
+        if self.matching.is_complete() || (of_marks != Status::Done && self.watch.patterns.is_empty()) {
+            return Ok(of_marks);
         }
         let unmatched = self.matching.unmatched.as_deref().unwrap_or_default();
         Ok(report_selection(console, &selection, &self.watch.patterns, unmatched, !self.matching.is_selected))
@@ -26,6 +34,9 @@ impl Watching {
 
     /// Says which patterns match nothing yet.
     pub(super) fn note_patterns(&self, console: &Console) {
+        for message in self.matching.marks() {
+            console.note(&format!("{message}; files that are executed or mapped later are looked at too"));
+        }
         for UnmatchedPattern { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
             let closest = crate::inputs::suggested(closest);
             let (place, later) = match self.watch.group {

@@ -499,6 +499,7 @@ pub fn everything() -> Resolution {
         is_note: false,
         is_mark: false,
         inlined_copies: 0,
+        note: None,
         is_ghost: false,
         sites: Vec::new(),
         absence: None,
@@ -568,6 +569,7 @@ pub fn everything() -> Resolution {
         diagnostics: vec![diagnostic.clone()],
         recorder: None,
         unplaced: Vec::new(),
+        note_sections: Default::default(),
     };
     let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
     let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", ImageKind::Relocatable, object) };

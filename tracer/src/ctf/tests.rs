@@ -29,7 +29,8 @@ fn marker(image: usize, name: &str, format: &str, sites: usize) -> PlannedMarker
 }
 
 fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source, names: None };
+    let argument =
+        |(text, source): (&str, Source)| PlannedArgument { text: text.into(), alias: None, source, names: None };
     PlannedSite {
         image: 0,
         marker,

@@ -12,7 +12,8 @@ use super::error::{Mismatch, Unfit};
 use super::parse::{Comparison, Operand, Syntax, Term};
 use super::token::normalized;
 use crate::plan::{
-    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedSite, Readable, Reading, Source,
+    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedArgument, PlannedSite, Readable,
+    Reading, Source,
 };
 
 impl Filter {
@@ -60,10 +61,21 @@ fn side<'s>(operand: &'s Operand, other: &Operand, site: &PlannedSite) -> Result
 fn constant(name: &str, with: &Operand, site: &PlannedSite) -> Option<i128> {
     let Term::Name(argument) = &with.term else { return None };
     let Readable::Number { size, kind, .. } = readable(argument, site).ok()? else { return None };
-    let named = site.arguments.iter().filter(|it| normalized(&it.text) == **argument);
+    let named = self::named(argument, site).into_iter();
     let value = named.filter_map(|it| it.names.as_ref()?.value(name)).next()?;
     // An enumerator may be negative where the argument is read as unsigned.
     Some(known(integer::unsigned(value as u64, size), size, kind == NumberKind::Signed))
+}
+
+/// The arguments of a site with a name without white space. If none has it, those with that other name.
+#[must_use]
+pub fn named<'s>(name: &str, site: &'s PlannedSite) -> Vec<&'s PlannedArgument> {
+    let by_text = site.arguments.iter().filter(|argument| normalized(&argument.text) == *name);
+    let found: Vec<_> = by_text.collect();
+    if !found.is_empty() {
+        return found;
+    }
+    site.arguments.iter().filter(|argument| argument.alias.as_deref() == Some(name)).collect()
 }
 
 /// An argument of a site by its name without white space.
@@ -72,9 +84,9 @@ fn constant(name: &str, with: &Operand, site: &PlannedSite) -> Option<i128> {
 ///
 /// There is no such argument, or it cannot be read there.
 pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
-    let named = || site.arguments.iter().filter(|argument| normalized(&argument.text) == **name);
+    let named = self::named(name, site);
     let is_read = |source: &Source| !matches!(source, Source::Unread(_));
-    let found = named().find(|argument| is_read(&argument.source)).or_else(|| named().next());
+    let found = named.iter().find(|argument| is_read(&argument.source)).or(named.first());
     let Some(argument) = found else {
         let closest = closest(name, site.arguments.iter().map(|argument| &*argument.text));
         return Err(Mismatch::Unknown { name: Arc::clone(name), closest });

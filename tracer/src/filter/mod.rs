@@ -13,7 +13,7 @@ mod parse;
 mod tests;
 mod token;
 
-pub use check::readable;
+pub use check::{named, readable};
 pub use error::{Expectation, FilterError, FilterErrorKind, Mismatch, Quote, Unfit};
 pub use evaluate::{Fields, Inputs, Text};
 pub use parse::{Comparison, Filter, Operand, Syntax, Term};

@@ -23,6 +23,8 @@ pub const MAX_TEXT: u16 = 1024;
 pub struct PlannedArgument {
     /// The argument as written.
     pub text: Arc<str>,
+    /// Another name of it: `arg0` of a note whose first argument has a name. `None` if there is none.
+    pub alias: Option<Arc<str>>,
     /// Where its value comes from.
     pub source: Source,
     /// Names for its values: the words of the marker's format.
@@ -212,6 +214,8 @@ struct ArgumentMembers {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     unread: Option<Placeholder>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -261,7 +265,7 @@ impl From<PlannedArgument> for ArgumentMembers {
             }
             Source::Unread(why) => Self { unread: Some(why.placeholder()), why: why.words(), ..Self::default() },
         };
-        Self { text: Some(argument.text), ..members }
+        Self { text: Some(argument.text), alias: argument.alias, ..members }
     }
 }
 
@@ -300,6 +304,7 @@ impl TryFrom<ArgumentMembers> for PlannedArgument {
             (None, None, Some(false)) => return Err("`doubtful` is false".to_owned()),
             (None, None, None) => Source::Read(Reading::try_from(&members)?),
         };
-        Ok(Self { text: members.text.ok_or("missing field `text`")?, source, names: None })
+        let text = members.text.ok_or("missing field `text`")?;
+        Ok(Self { text, alias: members.alias, source, names: None })
     }
 }

@@ -60,7 +60,8 @@ fn expressions() -> Vec<Expr> {
 }
 
 fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source, names: None };
+    let argument =
+        |(text, source): (&str, Source)| PlannedArgument { text: text.into(), alias: None, source, names: None };
     PlannedSite {
         image: marker / 2,
         marker,

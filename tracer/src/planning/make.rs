@@ -209,7 +209,8 @@ fn site(
     }
     let arguments = wanted.iter().zip(sources).enumerate().filter_map(|(index, (wanted, source))| {
         let names = names.get(index).cloned().flatten();
-        Some(PlannedArgument { text: Arc::clone(&wanted.argument.text), source: source?, names })
+        let (text, alias) = (Arc::clone(&wanted.argument.text), wanted.argument.alias.clone());
+        Some(PlannedArgument { text, alias, source: source?, names })
     });
     let arguments = arguments.collect();
     PlannedSite {
@@ -258,7 +259,7 @@ fn recorded(
             _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
         };
         let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
-        arguments.push(PlannedArgument { text, source: Source::Read(reading), names });
+        arguments.push(PlannedArgument { text, alias: None, source: Source::Read(reading), names });
         limits.push(wanted.precision.filter(|_| is_text).map(|precision| match precision {
             Precision::Digits(digits) => TextLimit::Bytes(digits),
             Precision::Argument { index, .. } => TextLimit::Argument(index),

@@ -88,6 +88,12 @@ impl MappedFile {
         self.file.as_ref().map(|file| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())))
     }
 
+    /// Whether it is in memory alone: a program made it (`man 2 memfd_create`).
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.path.as_os_str().as_bytes().starts_with(b"/memfd:")
+    }
+
     /// Keeps the file open, so that no other one can get its number.
     #[must_use]
     pub fn pin(&self) -> Option<Arc<File>> {
@@ -256,6 +262,16 @@ impl Region {
         for link in [in_root(pid, &self.path()), PathBuf::from(format!("/proc/{pid}/exe"))] {
             if let Some(file) = open_regular(&link).ok().filter(|it| it.metadata().is_ok_and(|it| self.is_of(&it))) {
                 return MappedFile::opened(pid, self.path(), file);
+            }
+        }
+        // An image that a program made has no path, but may be open.
+        if self.name.as_os_str().as_bytes().ends_with(DELETED) {
+            let folder = format!("/proc/{pid}/fd");
+            let links = numbers(&folder).map(|number| PathBuf::from(format!("{folder}/{number}")));
+            for link in links.filter(|link| fs::metadata(link).is_ok_and(|it| self.is_of(&it))) {
+                if let Ok(file) = open_regular(&link) {
+                    return MappedFile::opened(pid, self.path(), file);
+                }
             }
         }
         Err(io::ErrorKind::PermissionDenied.into())

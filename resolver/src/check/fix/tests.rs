@@ -24,6 +24,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         is_note: false,
         is_mark: false,
         inlined_copies: 0,
+        note: None,
         sites: Vec::new(),
         absence: None,
     }

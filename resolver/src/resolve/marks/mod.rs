@@ -159,6 +159,7 @@ pub(super) fn join<'a>(
             sites,
             problem: mark.problem.clone(),
             ghost: None,
+            note: None,
             found: answers,
         });
         lookup.release();

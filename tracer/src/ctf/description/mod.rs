@@ -120,6 +120,9 @@ pub struct DescribedSite {
 pub struct DescribedArgument {
     /// The argument as written.
     pub text: Arc<str>,
+    /// Another name of it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<Arc<str>>,
     /// What stands in its place, as it is never read there; `None` if it is.
     pub unread: Option<Placeholder>,
     /// Whether its values may be others than in the source; `None` if not.
@@ -304,7 +307,8 @@ fn described(planned: &PlannedSite) -> DescribedSite {
             source @ Source::Doubtful(of) if always_doubtful(source) => (None, Some(Doubt::Always), of.why.words()),
             Source::Doubtful(of) => (None, Some(Doubt::Sometimes), of.why.words()),
         };
-        DescribedArgument { text: Arc::clone(&argument.text), unread, doubt, why, names: argument.names.clone() }
+        let (text, alias, names) = (Arc::clone(&argument.text), argument.alias.clone(), argument.names.clone());
+        DescribedArgument { text, alias, unread, doubt, why, names }
     };
     DescribedSite {
         image: planned.image,

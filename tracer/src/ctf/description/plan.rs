@@ -44,6 +44,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
     let arguments = site.arguments.iter().enumerate();
     let argument = |(number, argument): (usize, &DescribedArgument)| PlannedArgument {
         text: Arc::clone(&argument.text),
+        alias: argument.alias.clone(),
         source: source(number, argument),
         names: argument.names.clone(),
     };
