@@ -708,9 +708,11 @@ fn every_code_is_provoked_and_fixed() {
         return skipped("not all codes can be provoked here");
     }
     let fine = ["SM020", "SM030", "SM031"];
+    // Those of static probes are in note_locks.rs: nobody fixes them in the source.
+    let of_notes = ["SM066", "SM067"];
     let all =
         simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|explanation| explanation.code.as_str().to_owned());
-    let all: BTreeSet<String> = all.filter(|code| !fine.contains(&&**code)).collect();
+    let all: BTreeSet<String> = all.filter(|code| !fine.contains(&&**code) && !of_notes.contains(&&**code)).collect();
     let (mut provoked, mut fixed) = (BTreeSet::new(), BTreeSet::new());
     for covered in &PROVOKING {
         provoked.extend(covered.provoked.iter().cloned());
