@@ -15,7 +15,6 @@
 //! is watched, and if a value that is called live or constant is wrong and not in a file of `--known`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::{fs, process};
 
 use simple_markers_tests::arguments::Arguments;
@@ -24,8 +23,6 @@ use simple_markers_tests::field::marked::{Choice, Marked};
 use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::report::{self, Watched};
 use simple_markers_tests::field::{known, programs};
-use simple_markers_tests::oracle::builds::With;
-use simple_markers_tests::oracle::twin::{self, Passes};
 
 const KNOWN: [&str; 11] =
     ["folder", "programs", "compilers", "levels", "count", "most", "seed", "smark", "json", "rates", "known"];
@@ -37,20 +34,6 @@ struct Field {
     arguments: Arguments,
     folder: PathBuf,
     smark: PathBuf,
-}
-
-/// Runs the twin, and returns its passes and its results.
-fn twin(marked: &mut Marked<'_>, with: With, initial: Initial) -> Result<(Passes, Vec<u8>), String> {
-    let image = marked.build(with, Kind::Twin(initial))?;
-    let results = marked.folder.join(format!("results-{initial:?}"));
-    let mut command = Command::new(&image);
-    command.args(marked.program.arguments(&marked.folder, &results)?).stdin(Stdio::null());
-    if initial == Initial::Pattern {
-        command.env("MALLOC_PERTURB_", "85");
-    }
-    let (passes, printed) = twin::run(command, SECONDS)?;
-    let results = if marked.program.prints_results() { printed } else { at(&results, fs::read(&results))? };
-    Ok((twin::by_marker(passes), results))
 }
 
 impl Field {
@@ -65,8 +48,8 @@ impl Field {
         let folder = marked.folder.clone();
         let mut found = Vec::new();
         for with in self.arguments.compilers()?.into_iter().filter(|with| program.compilers().contains(with)) {
-            let (one, results) = twin(&mut marked, with, Initial::Zero)?;
-            let (other, again) = twin(&mut marked, with, Initial::Pattern)?;
+            let (one, results) = marked.twin(with, Initial::Zero, SECONDS)?;
+            let (other, again) = marked.twin(with, Initial::Pattern, SECONDS)?;
             if results != again {
                 return Err(format!("{}: two runs of the twin have other results", program.name()));
             }

@@ -154,7 +154,7 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     /// Runs it with these further options, and returns each hit.
-    fn hits(&self, options: &[&str]) -> Result<impl Iterator<Item = Json>, String> {
+    pub(super) fn hits(&self, options: &[&str]) -> Result<impl Iterator<Item = Json>, String> {
         let printed = File::create(self.printed).map_err(|why| format!("{}: {why}", self.printed.display()))?;
         let mut command = Command::new(self.smark);
         command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1G", "--force", "-o"]);
@@ -250,7 +250,7 @@ pub fn watch_at_site(run: Run<'_>, markers: &mut [Marker]) -> Result<(), String>
 }
 
 /// The passes of a marker.
-fn passes<'a>(twin: &'a Passes, name: &str) -> &'a [Vec<Truth>] {
+pub(super) fn passes<'a>(twin: &'a Passes, name: &str) -> &'a [Vec<Truth>] {
     twin.of.iter().find(|((of, _, _), _)| of == name).map_or(&[], |(_, passes)| passes)
 }
 
@@ -279,7 +279,7 @@ fn said(value: &Json) -> &Json {
 }
 
 /// The value in the form of [`shown`]; `None` if it was not read.
-fn read(conversion: &str, value: &Json) -> Option<Json> {
+pub(super) fn read(conversion: &str, value: &Json) -> Option<Json> {
     Some(match said(value) {
         Json::Null => return None,
         Json::String(text) if conversion == "%p" => json!(!is_null(text)),
@@ -302,7 +302,7 @@ fn is_null(text: &str) -> bool {
 
 /// The value that a conversion shows of these bytes, or of those behind a reference. Of an address only
 /// whether it is null.
-fn shown(conversion: &str, of: &Truth) -> Json {
+pub(super) fn shown(conversion: &str, of: &Truth) -> Json {
     let conversion = conversion.trim_end_matches("{}");
     let behind = of.behind.as_ref().filter(|_| conversion != "%p");
     let bytes = behind.unwrap_or(&of.bytes);

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::places::{self, Place};
-use super::program::{Failure, Kind, Program, Wanted, at};
+use super::program::{Failure, Initial, Kind, Program, Wanted, at};
 use crate::oracle::builds::With;
 use crate::oracle::real;
+use crate::oracle::twin::{self, Passes};
 
 /// The most builds until all markers compile: the phases of a compiler, for each package of a program.
 const ROUNDS: usize = 20;
@@ -87,7 +89,26 @@ impl<'p> Marked<'p> {
         Err(format!("{}: markers that do not compile", self.program.name()))
     }
 
-    fn leave_out(&mut self, refused: &HashSet<usize>) {
+    /// Builds the twin, runs it, and returns its passes and its results.
+    ///
+    /// # Errors
+    ///
+    /// It is not built, fails, or takes more than `seconds` of a processor.
+    pub fn twin(&mut self, with: With, initial: Initial, seconds: u64) -> Result<(Passes, Vec<u8>), String> {
+        let image = self.build(with, Kind::Twin(initial))?;
+        let results = self.folder.join(format!("results-{initial:?}"));
+        let mut command = Command::new(&image);
+        command.args(self.program.arguments(&self.folder, &results)?).stdin(Stdio::null());
+        if initial == Initial::Pattern {
+            command.env("MALLOC_PERTURB_", "85");
+        }
+        let (passes, printed) = twin::run(command, seconds)?;
+        let results = if self.program.prints_results() { printed } else { at(&results, fs::read(&results))? };
+        Ok((twin::by_marker(passes), results))
+    }
+
+    /// Leaves the markers of these numbers out from now on.
+    pub fn leave_out(&mut self, refused: &HashSet<usize>) {
         // A file without markers must lose those that it had.
         let files: HashSet<PathBuf> = self.places.iter().map(|place| place.file.clone()).collect();
         self.places.retain(|place| !refused.contains(&place.number));

@@ -5,11 +5,13 @@
 //! found by [`scopes`] in the debug information. [`places`] chooses and inserts the markers, and
 //! [`marked`] builds the program with them. `smark trace` watches the optimised program, and [`compare`]
 //! compares each hit with what the twin of the program prints, and with the hits at the sites
-//! themselves. [`report`] counts, and [`known`] has the wrong values whose reason is known.
+//! themselves. [`report`] counts, and [`known`] has the wrong values whose reason is known. [`lines`]
+//! reads the same places without a marker.
 
 pub mod c;
 pub mod compare;
 pub mod known;
+pub mod lines;
 pub mod marked;
 pub mod places;
 pub mod program;

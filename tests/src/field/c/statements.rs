@@ -111,11 +111,18 @@ pub(super) fn of_c(text: &str) -> Vec<u32> {
         tokens(line, &mut in_comment, &mut state);
         // A label or a case on a line of its own: the statement behind it.
         let code = trimmed.split("/*").next().unwrap_or(trimmed).trim_end();
-        if state.last == ":" && code.ends_with(':') && !code.contains('?') && !code.ends_with("::") {
+        if state.last == ":" && is_label(code) {
             state.last = "label".to_owned();
         }
     }
     found
+}
+
+/// Whether a line is a label, and not the middle of `a ? b : c`.
+fn is_label(code: &str) -> bool {
+    let Some(before) = code.strip_suffix(':') else { return false };
+    let is_name = |text: &str| text.chars().all(|at| at.is_alphanumeric() || at == '_');
+    !code.contains('?') && (code.starts_with("case") || is_name(before.trim_end()))
 }
 
 /// Each branch of a condition begins as the first one.
@@ -222,6 +229,9 @@ int f(int a)
     };
     a = b ? 1 :
         2;
+    b = a ?
+        f(1) :
+        2;
     b = a;
     return a;
 }
@@ -242,6 +252,7 @@ int f(int a)
             "return b;",
             "int t[] = {",
             "a = b ? 1 :",
+            "b = a ?",
             "b = a;",
             "return a;",
         ];
