@@ -244,8 +244,9 @@ case IDLE:
         code: Code::Likely,
         meaning: "\
 The site is that of a ghost, and a probe there most likely fires exactly when the ghost is passed. A ghost is never better than likely,
-because only the debug information says where it is. In generated programs, 93 to 97 of 100 likely ones were hit as often as passed. The
-same holds for a line of optimised code, and for an inlined function, that you named with `--mark`.",
+because only the debug information says where it is. In generated programs, 93 to 97 of 100 likely ones were hit as often as passed. Or it
+is that of a line of optimised code, or of an inlined function, that you named with `--mark`. Of 100 likely lines of C that other people
+wrote, 95 to 100 were hit as often as passed, and 81 of Rust.",
         example: "\
 static int drain(struct queue *queue)       /* built by clang with -flto */
 {
@@ -260,7 +261,7 @@ None is needed if a few wrong hits do no harm: `--include likely` takes the site
         meaning: "\
 The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, made other copies
 of the code, or moved or removed the ghost's statement on some way to it. Or the site is that of a line that you named with `--mark`: the
-line has code in several places, or leads back to its beginning. The reason is given.",
+line has no code, has code in several places, leads back to its beginning, or some of its copies were lost. The reason is given.",
         example: "\
 for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight elements */
     simple_mark_ghost(sum:element, \"%zu\", i);

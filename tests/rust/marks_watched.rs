@@ -80,3 +80,48 @@ fn marks_show_what_the_lines_print(compiler: &str) {
         }
     }
 }
+
+#[test(cases = ["gcc", "clang"])]
+fn certain_lines_are_hit_as_often_as_passed(compiler: &str) {
+    if !can_watch() || find(compiler).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/marks/counted.c");
+    let lines = marks::of_counted(&source);
+    assert_eq!(lines.len(), 18, "{lines:#?}");
+    let options: Vec<&str> = lines.iter().flat_map(|(place, _)| ["--mark", place]).collect();
+    for level in ["-O0", "-Og", "-O1", "-O2", "-O3", "-Os"] {
+        let program = folder.path().join(format!("counted{level}"));
+        run(Command::new(compiler).args(["-g", level]).arg(&source).arg("-o").arg(&program));
+        let mut smark = Command::new(fixture::smark());
+        let said = ended(smark.args(["list", "--json"]).args(&options).arg(&program)).success();
+        let document: Json = serde_json::from_str(&said).expect("JSON");
+        let markers = document["images"][0]["markers"].as_array().expect("markers");
+        let of = |place: &str, key: &str| -> Vec<String> {
+            let marker = markers.iter().find(|marker| marker["name"] == *place).expect("a marker");
+            let sites = marker["sites"].as_array().expect("sites").iter();
+            sites.map(|site| site[key].as_str().unwrap_or_default().to_owned()).collect()
+        };
+        let traced = trace(&options, &[&program]);
+        let mut certain = 0;
+        for (place, passes) in &lines {
+            let verdicts = of(place, "exactness");
+            if verdicts.is_empty() || !verdicts.iter().all(|verdict| verdict == "exact" || verdict == "likely") {
+                continue;
+            }
+            let hits = traced.iter().filter(|line| line.contains(&format!(" {place}"))).count();
+            assert_eq!(hits, *passes, "{compiler} {level}: {place} {verdicts:?}");
+            certain += 1;
+        }
+        assert!(certain >= if level == "-O0" { 18 } else { 8 }, "{compiler} {level}: {certain}");
+        // The smallest case of a line of which copies were lost.
+        if level == "-O2" {
+            assert_eq!(of("counted.c:31", "exactness_reason"), ["mark_way_around"], "{compiler}");
+        }
+        // The compiler says so if no code of a line is left.
+        if level == "-O2" && compiler == "clang" {
+            assert_eq!(of("counted.c:51", "exactness_reason"), ["mark_other_line"]);
+        }
+    }
+}

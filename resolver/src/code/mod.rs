@@ -14,6 +14,7 @@ mod behind;
 mod blocks;
 mod cfg;
 pub(crate) mod data_flow;
+mod detours;
 mod edge;
 mod equivalent;
 mod exactness;
@@ -38,6 +39,7 @@ mod values;
 
 pub(crate) use blocks::Block;
 pub(crate) use cfg::{Cfg, Indirect};
+pub(crate) use detours::Detours;
 pub(crate) use edge::Edge;
 pub use edge::EdgeKind;
 pub(crate) use equivalent::Equivalent;

@@ -14,6 +14,9 @@ use crate::address::Vaddr;
 /// The most rows before a statement that are read.
 const MOST_BEFORE: usize = 512;
 
+/// The most lines behind a statement that are read.
+const MOST_BEHIND: u32 = 512;
+
 /// A copy of a statement: rows of its line at one address, with no other statement between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
@@ -132,15 +135,66 @@ impl DebugInfo<'_> {
             copies.push(Statement { address, instance, previous, outer });
         }
         copies.sort_by_key(|copy| copy.instance);
-        let missing = self.instances_without(unit, &copies)?;
+        let instances = copies.iter().filter_map(|copy| copy.instance);
+        let missing = self.instances_without(unit, instances)?;
         Ok(Statements { copies, missing, is_ambiguous: false })
     }
 
-    /// How many instances of the functions of some statements have code and none of the statements.
-    fn instances_without(&self, unit: usize, copies: &[Statement]) -> Result<u32, Error> {
+    /// The statements inside the one of a line, and the next one behind it that begins in its column: where
+    /// they begin. Nobody gets there without the statement of the line, unless there is a label. They are
+    /// told apart by their columns, so the program must be indented. A statement with nothing inside has a
+    /// next one only on the next line, because `else` has no row.
+    ///
+    /// # Errors
+    ///
+    /// The unit or its line program is malformed.
+    pub(crate) fn statements_behind(
+        &self,
+        unit: usize,
+        file: &SourcePath,
+        numbers: &[u64],
+        line: u32,
+    ) -> Result<Vec<Vaddr>, Error> {
+        let rows = self.rows(unit)?;
+        let functions = self.scopes.functions.declared_in(unit, file)?;
+        let function = |line: u32| functions.partition_point(|declared: &FunctionDeclaration| declared.line <= line);
+        let of_line = |line: u32| -> Vec<&LineRow> {
+            let all = numbers.iter().flat_map(|number| rows.of_line(*number, line));
+            all.filter_map(|index| rows.get(index).filter(|row| row.is_statement)).collect()
+        };
+        let first_column = |rows: &[&LineRow]| rows.iter().map(|row| row.column).min().filter(|column| *column > 0);
+        let mut found = Vec::new();
+        let Some(column) = first_column(&of_line(line)) else { return Ok(found) };
+        let mut has_inside = false;
+        for next in (line.saturating_add(1)..=line.saturating_add(MOST_BEHIND))
+            .take_while(|next| function(*next) == function(line))
+        {
+            let all = of_line(next);
+            self.units.charge(all.len() as u64)?;
+            let is_next = match first_column(&all) {
+                None => continue,
+                Some(first) if first > column => false,
+                Some(first) if first == column && (has_inside || next == line.saturating_add(1)) => true,
+                Some(_) => break,
+            };
+            found.extend(all.iter().filter(|row| !is_next || row.column == column).map(|row| Vaddr(row.address)));
+            if is_next {
+                break;
+            }
+            has_inside = true;
+        }
+        Ok(found)
+    }
+
+    /// How many instances of the functions of some instances have code, and are none of these.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn instances_without(&self, unit: usize, with: impl Iterator<Item = Die>) -> Result<u32, Error> {
         let functions = self.scopes.functions.of_unit(unit)?;
         let mut by_origin: BTreeMap<Die, BTreeSet<usize>> = BTreeMap::new();
-        for instance in copies.iter().filter_map(|copy| copy.instance).filter(|instance| instance.unit == unit) {
+        for instance in with.filter(|instance| instance.unit == unit) {
             let Some(node) = functions.at_offset(instance.offset) else { continue };
             by_origin.entry(self.units.root_origin(instance)?).or_default().insert(node);
         }

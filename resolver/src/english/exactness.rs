@@ -138,6 +138,20 @@ fn mark(reason: MarkReason) -> String {
             format!("the line has code in {count} places of the function, which may be parts of it or copies")
         }
         MarkReason::NoStatement => "no statement begins on the line: what is there is part of another one".to_owned(),
+        MarkReason::OtherLine => {
+            "the optimiser left no code of the line, and the next line that has some need not run as often".to_owned()
+        }
+        MarkReason::CodeElsewhere => {
+            "code of the line runs on a way that avoids the place: copies of the line lost their beginning".to_owned()
+        }
+        MarkReason::WayAround => {
+            "a way that avoids the place leads to the statements inside or beside it: the optimiser dropped copies of \
+             the line, or moved it"
+                .to_owned()
+        }
+        MarkReason::MissingCopies { count } => {
+            format!("the line has no code in {} of its function", super::counted(count as usize, "other instance"))
+        }
         MarkReason::CodeUnknown => "the code of the function could not be followed".to_owned(),
     }
 }

@@ -212,7 +212,8 @@ pub enum MarkReason {
     /// Exact: the instruction there leaves the function.
     Leaves,
     /// Likely: the code of the line begins there, as far as the line table says. The optimiser may have
-    /// moved it.
+    /// moved it. Of 748 such lines of C that were measured 735 were hit as often as passed, and 42 of 52 of
+    /// Rust (`docs/measured/marks.md`).
     MayBeMoved,
     /// Likely: the code of an inlined function begins there. The optimiser may have moved it, and a copy
     /// without code leaves no trace.
@@ -229,6 +230,18 @@ pub enum MarkReason {
     },
     /// Approximate: no statement begins on the line. What is there is part of another one.
     NoStatement,
+    /// Approximate: the optimiser left no code of the line. It is the next line of the block that has some.
+    OtherLine,
+    /// Approximate: code of the line runs on a way that avoids the places where the line begins.
+    CodeElsewhere,
+    /// Approximate: a way that avoids the places leads to the statements inside that of the line, or to
+    /// those beside it.
+    WayAround,
+    /// Approximate: so many copies of the function have code, and none of the line.
+    MissingCopies {
+        /// How many.
+        count: u32,
+    },
     /// Unproven: the code of the function could not be followed.
     CodeUnknown,
 }
@@ -246,9 +259,14 @@ impl MarkReason {
         match self {
             Self::Begins | Self::Leaves => Exactness::Exact,
             Self::MayBeMoved | Self::Inlined => Exactness::Likely,
-            Self::MayLeaveElsewhere | Self::Repeats | Self::SeveralPlaces { .. } | Self::NoStatement => {
-                Exactness::Approximate
-            }
+            Self::MayLeaveElsewhere
+            | Self::Repeats
+            | Self::SeveralPlaces { .. }
+            | Self::NoStatement
+            | Self::OtherLine
+            | Self::CodeElsewhere
+            | Self::WayAround
+            | Self::MissingCopies { .. } => Exactness::Approximate,
             Self::CodeUnknown => Exactness::Unproven,
         }
     }

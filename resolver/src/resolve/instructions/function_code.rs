@@ -13,7 +13,8 @@ use super::decoded_function::DecodedFunction;
 use crate::address::Vaddr;
 use crate::arch::InstructionSet;
 use crate::code::{
-    Block, CallEffect, Cfg, CodeExits, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace, Values,
+    Block, CallEffect, Cfg, CodeExits, Detours, ExactReason, LoopStep, MemoryPlace, NextUse, Outcome, ValuePlace,
+    Values,
 };
 use crate::location::Register;
 use crate::ranges::Region;
@@ -216,6 +217,11 @@ impl FunctionCode<'_> {
         let charged = |left: u64| left.checked_sub(cfg.size());
         self.walks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charged).ok()?;
         Some(cfg.function_exits(&self.decoded.function, hidden))
+    }
+
+    /// The ways through the function that avoid these addresses; `None` if they are not known completely.
+    pub(in crate::resolve) fn detours(&self, avoided: &[Vaddr]) -> Option<Detours> {
+        Some(self.walk(self.cfg().size() as usize)?.detours(avoided))
     }
 
     /// Whether code of a region leads to an address in it.

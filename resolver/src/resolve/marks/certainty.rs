@@ -12,6 +12,14 @@ pub(super) enum PlaceCertainty {
 }
 
 impl PlaceCertainty {
+    /// That of the place if the user named another line, which has no code.
+    pub(super) fn of_nearest(self) -> Self {
+        match self {
+            Self::Code | Self::Place(MarkReason::Begins | MarkReason::CodeUnknown) => self,
+            Self::Place(_) => Self::Place(MarkReason::OtherLine),
+        }
+    }
+
     /// The verdict on a place, of which the instructions alone say this; `None` if theirs stays.
     pub(super) fn judge(self, exactness: Exactness, reason: &ExactnessReason) -> Option<(Exactness, ExactnessReason)> {
         let Self::Place(of) = self else { return None };

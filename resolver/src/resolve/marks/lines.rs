@@ -5,15 +5,17 @@
 //! line is entered where control comes from other code, if one such place leads to all the others.
 //! `benches/marks` counts how often each of these is right.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::certainty::PlaceCertainty;
 use super::found::{FoundMark, FoundSite};
 use crate::Error;
 use crate::address::Vaddr;
+use crate::code::Detours;
 use crate::dwarf::files::SourcePath;
 use crate::dwarf::lines::FileMatch;
-use crate::dwarf::{DebugInfo, Frontiers, LineCode, LinePiece, Producer, StatementRows};
+use crate::dwarf::{DebugInfo, Die, Frontiers, LineCode, LinePiece, Producer, StatementRows};
 use crate::marks::Mark;
 use crate::ranges::Region;
 use crate::resolve::instructions::FunctionCode;
@@ -21,6 +23,9 @@ use crate::resolve::lookup::SiteLookup;
 use crate::resolve::mark_problem::MarkProblem;
 use crate::resolve::site_debug::{OfLine, SiteDebug};
 use crate::resolve::{MarkReason, Origin};
+
+/// How many lines before and behind a line are beside it.
+const BESIDE: u32 = 3;
 
 /// The marker of a mark on a line.
 pub(super) fn find<'a>(
@@ -56,6 +61,9 @@ pub(super) fn find<'a>(
         found.problem = nearest.problem;
         if let Some(next) = nearest.sites.iter().find_map(|(_, line)| *line) {
             found.sites = search.sites(next, Origin::Nearest { line: next }).map_err(MarkProblem::Unreadable)?;
+            for site in &mut found.sites {
+                site.certainty = site.certainty.of_nearest();
+            }
         }
     }
     found.sites.sort_by_key(|site| site.pc);
@@ -125,6 +133,17 @@ impl<'a> LineOfUnits<'_, 'a> {
             };
             places.extend(of_instance.into_iter().map(|at| (at, reason)));
         }
+        if places.iter().any(|(_, reason)| *reason == MarkReason::MayBeMoved) {
+            let behind = self.info().statements_behind(unit, self.path, numbers, line)?;
+            let code = self.info().line_code(unit, self.path, numbers, line)?;
+            let pieces = code.iter().flat_map(|code| &code.pieces).filter(|piece| !piece.range.is_empty());
+            let pieces: Vec<Vaddr> = pieces.map(|piece| Vaddr(piece.range.start)).collect();
+            self.lower(line, &mut places, found.missing, |_, _, detours| match () {
+                () if pieces.iter().any(|at| detours.pass(*at)) => Some(MarkReason::CodeElsewhere),
+                () if behind.iter().any(|at| detours.reach(*at)) => Some(MarkReason::WayAround),
+                () => None,
+            })?;
+        }
         if places.is_empty() {
             // What is left of the line is part of statements that begin elsewhere.
             let pieces = self.entered(unit, numbers, line)?;
@@ -133,11 +152,83 @@ impl<'a> LineOfUnits<'_, 'a> {
         Ok(places)
     }
 
+    /// Looks for passes that likely places miss: `missed` says what the ways of a function that avoid them
+    /// show of one, and `missing` copies of the function have none.
+    fn lower(
+        &self,
+        line: u32,
+        places: &mut [(Vaddr, MarkReason)],
+        missing: u32,
+        missed: impl Fn(&FunctionCode<'_>, Vaddr, &Detours) -> Option<MarkReason>,
+    ) -> Result<(), Error> {
+        let addresses: Vec<Vaddr> = places.iter().map(|(at, _)| *at).collect();
+        let mut detours: BTreeMap<Die, Option<Detours>> = BTreeMap::new();
+        for (at, reason) in places.iter_mut().filter(|(_, reason)| *reason == MarkReason::MayBeMoved) {
+            let scope = self.info().scope_at(*at, self.path.as_str(), line)?;
+            let function = scope.and_then(|scope| Some(scope.frames.last()?.instance));
+            let code = function.and_then(|of| Some((of, self.lookup.instructions?.function(of)?)));
+            let lowered = code.and_then(|(of, code)| {
+                let detours = detours.entry(of).or_insert_with(|| code.detours(&addresses)).as_ref()?;
+                missed(&code, *at, detours)
+            });
+            *reason = match (lowered, missing) {
+                (Some(lowered), _) => lowered,
+                (None, 1..) => MarkReason::MissingCopies { count: missing },
+                (None, 0) => *reason,
+            };
+        }
+        Ok(())
+    }
+
+    /// The code of the lines beside one: the nearest before it and the nearest behind it, in each function
+    /// out of line.
+    fn beside(&self, unit: usize, numbers: &[u64], line: u32) -> Result<[BTreeMap<Die, Vec<Vaddr>>; 2], Error> {
+        let nearest = |lines: &mut dyn Iterator<Item = u32>| -> Result<BTreeMap<Die, Vec<Vaddr>>, Error> {
+            let mut found: BTreeMap<Die, Vec<Vaddr>> = BTreeMap::new();
+            for line in lines {
+                let mut of_line: BTreeMap<Die, Vec<Vaddr>> = BTreeMap::new();
+                for code in self.info().line_code(unit, self.path, numbers, line)? {
+                    let Some(function) = code.out_of_line.filter(|of| !found.contains_key(of)) else { continue };
+                    let starts = code.pieces.iter().map(|piece| Vaddr(piece.range.start));
+                    of_line.entry(function).or_default().extend(starts);
+                }
+                found.extend(of_line);
+            }
+            Ok(found)
+        };
+        let before = nearest(&mut (line.saturating_sub(BESIDE)..line).rev())?;
+        Ok([before, nearest(&mut (line.saturating_add(1)..=line.saturating_add(BESIDE)))?])
+    }
+
+    /// Whether the lines beside one that begins in the middle of straight code run without it. LLVM's rows
+    /// do not say where a statement begins, so nothing tells a branch from a copy that was lost; code that
+    /// begins where a branch leads was moved less often.
+    fn is_avoided(
+        &self,
+        code: &FunctionCode<'_>,
+        at: Vaddr,
+        detours: &Detours,
+        [before, behind]: &[BTreeMap<Die, Vec<Vaddr>>; 2],
+    ) -> Option<MarkReason> {
+        let begins_block = code.block(at).is_none_or(|block| block.before.is_empty());
+        let avoids = |lines: &BTreeMap<Die, Vec<Vaddr>>, is_there: &dyn Fn(Vaddr) -> bool| {
+            lines.values().flatten().any(|at| is_there(*at))
+        };
+        let is_avoided = avoids(before, &|at| detours.pass(at)) || avoids(behind, &|at| detours.reach(at));
+        (!begins_block && is_avoided).then_some(MarkReason::WayAround)
+    }
+
     /// Where control enters the code of a line.
     fn entered(&self, unit: usize, numbers: &[u64], line: u32) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
         let mut places = Vec::new();
-        for code in self.info().line_code(unit, self.path, numbers, line)? {
-            places.extend(self.entered_in(&code)?);
+        let all = self.info().line_code(unit, self.path, numbers, line)?;
+        for code in &all {
+            places.extend(self.entered_in(code)?);
+        }
+        if places.iter().any(|(_, reason)| *reason == MarkReason::MayBeMoved) {
+            let missing = self.info().instances_without(unit, all.iter().filter_map(|code| code.instance))?;
+            let beside = self.beside(unit, numbers, line)?;
+            self.lower(line, &mut places, missing, |code, at, detours| self.is_avoided(code, at, detours, &beside))?;
         }
         Ok(places)
     }
