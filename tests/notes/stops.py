@@ -2,7 +2,8 @@
 --args PROGRAM..`, with the variable NOTES_STOPS naming a file of JSON: `file`, the path of the program or library with the probes,
 whether it `is_moved` when it is loaded, `sites` with a link-time `address`, the `name` and the `count` of arguments, the command
 `smark`, and `traced` and `hits`, files for what smark prints and for what gdb reads: a line of JSON for each hit, with the name and
-the values. A breakpoint is behind the instruction of the probe, because smark has one there."""
+the values. A breakpoint is behind the instruction of the probe, because smark has one there. Without debug files, which would make
+texts of pointers."""
 
 import json
 import os
@@ -33,7 +34,7 @@ gdb.execute("continue", to_string=True)
 start = mapped(asked["file"])
 bias = start if asked["is_moved"] else 0
 sites = {bias + site["address"]: site for site in asked["sites"]}
-smark = subprocess.Popen([asked["smark"], "trace", "--json", asked["file"], "-p", str(gdb.selected_inferior().pid)],
+smark = subprocess.Popen([asked["smark"], "trace", "--json", "--debug-dir", os.devnull, asked["file"], "-p", str(gdb.selected_inferior().pid)],
                          stdout=open(asked["traced"], "w"), stderr=subprocess.PIPE, text=True)
 while "watching" not in (line := smark.stderr.readline()):
     if not line:
