@@ -256,7 +256,7 @@ fn a_check_holds_marks_over_releases() {
         ended.stderr
     );
     let said = &ended.stdout;
-    assert!(said.contains("queue_drain(): "), "{said}");
+    assert!(said.contains("queue_drain() is gone"), "{said}");
     assert!(said.contains("`tag` is absent"), "{said}");
     // The help names no macro: there is none.
     assert!(said.contains("`smark list --at ") && said.contains("queue.c:5` says which variables"), "{said}");
