@@ -1,8 +1,9 @@
 //! The operands that all commands on markers share: it resolves the files, selects the markers, and
 //! reports files that could not be read and patterns that match nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -72,8 +73,8 @@ pub(crate) struct MarkerSelection {
     /// The operands that were taken as patterns.
     patterns: Vec<String>,
     /// The places that the user named, and those that no file has.
-    marks: Vec<Mark>,
-    unplaced: UnplacedMarks,
+    marks: Arc<[Mark]>,
+    pub(crate) unplaced: UnplacedMarks,
 }
 
 /// How much is found out, for which kernels, and what is said of notes.
@@ -135,8 +136,8 @@ impl Inputs {
         more: Vec<Input>,
     ) -> anyhow::Result<MarkerSelection> {
         let said = self.filters.notes.read()?;
-        let selected = self.select_with(console, (request, &said), NoteChoice::All, more)?;
-        self.filters.notes.tell_unused(console, &said, &selected.resolution);
+        let selected = self.select_with(console, (request, said), NoteChoice::All, more)?;
+        self.filters.notes.tell_unused(console, said, &selected.resolution);
         Ok(selected)
     }
 
@@ -165,7 +166,7 @@ impl Inputs {
         let mut inputs = files::expand(&named, self.recursive);
         inputs.iter_mut().flatten().for_each(|input| input.notes = notes);
         inputs.extend(more.into_iter().map(Ok));
-        self.filters.select_of(console, request, patterns, &inputs)
+        self.filters.select_of(console, request, patterns, &inputs, None)
     }
 }
 
@@ -187,16 +188,22 @@ impl Filters {
         self.name.extend_from_slice(names);
     }
 
-    /// Resolves files in as much detail as the report needs.
+    /// The places that the user named.
+    pub(crate) fn marks(&self) -> anyhow::Result<&[Mark]> {
+        Ok(self.marks.read()?)
+    }
+
+    /// Resolves files in as much detail as the report needs. `before` has the places that no file had before
+    /// these, if there were some.
     pub(crate) fn select(
         &self,
         console: &Console,
         request: (Detail, &[&dyn UprobeRules]),
         patterns: Vec<String>,
         inputs: &[Result<Input, Unreadable>],
+        before: Option<UnplacedMarks>,
     ) -> anyhow::Result<MarkerSelection> {
-        let said = self.notes.read()?;
-        self.select_of(console, (request, &said), patterns, inputs)
+        self.select_of(console, (request, self.notes.read()?), patterns, inputs, before)
     }
 
     fn select_of(
@@ -205,17 +212,18 @@ impl Filters {
         ((detail, rules), said): NoteRequest<'_>,
         patterns: Vec<String>,
         inputs: &[Result<Input, Unreadable>],
+        before: Option<UnplacedMarks>,
     ) -> anyhow::Result<MarkerSelection> {
         let selection = self.selection(&patterns)?;
-        let marks = self.marks.read()?;
-        let mut unplaced = UnplacedMarks::new(marks.len());
+        let marks = Arc::clone(self.marks.read()?);
+        let mut unplaced = before.unwrap_or_else(|| UnplacedMarks::new(marks.len()));
         let folders = self.debug_folders(console);
         let progress = Progress::start(console, inputs.len());
         let mut resolution = Resolution::default();
         // A place is searched in libraries only if no program has it.
         let (libraries, programs): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| is_library(input));
-        for inputs in [programs, libraries] {
-            let numbers = unplaced.numbers();
+        for (inputs, are_programs) in [(programs, true), (libraries, false)] {
+            let numbers = if are_programs { (0..marks.len()).collect() } else { unplaced.numbers() };
             let of_marks: Vec<Mark> = numbers.iter().filter_map(|&number| marks.get(number)).cloned().collect();
             let look = |input| {
                 let request = Request::new(detail).rules(rules).marks(&of_marks).describe_notes(said);
@@ -314,11 +322,6 @@ impl MarkerSelection {
         status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, is_empty))
     }
 
-    /// What is said of the places that no file has, by their number.
-    pub(crate) fn unplaced(&self) -> BTreeMap<usize, String> {
-        self.unplaced.messages(&self.marks)
-    }
-
     /// Reports the places that no file has.
     pub(crate) fn report_marks(&self, console: &Console) -> Status {
         self.report_unplaced(console, &self.marks)
@@ -331,7 +334,7 @@ impl MarkerSelection {
 
     fn report_unplaced(&self, console: &Console, marks: &[Mark]) -> Status {
         let messages = self.unplaced.messages(marks);
-        messages.values().for_each(|message| console.error(message));
+        messages.iter().for_each(|message| console.error(message));
         if messages.is_empty() { Status::Done } else { Status::NoMatch }
     }
 

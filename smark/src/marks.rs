@@ -1,8 +1,8 @@
 //! The options that name places which no record describes, and what is said of those that are not found.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -24,6 +24,9 @@ pub(crate) struct MarkOptions {
     /// Whether they are taken beside all markers.
     #[arg(skip)]
     pub(crate) are_beside: bool,
+    /// What the options mean, once the files are read.
+    #[arg(skip)]
+    all: OnceLock<Arc<[Mark]>>,
 }
 
 fn parse(text: &str) -> Result<Mark, String> {
@@ -38,8 +41,9 @@ impl MarkOptions {
 
     /// Adds the marks that time the calls of a function, but for those that the user gave.
     pub(crate) fn add_calls(&mut self, entry: &str, exit: &str) -> anyhow::Result<()> {
+        let known = self.load()?;
         for name in [entry, exit] {
-            if !self.read()?.iter().any(|mark| *mark.name == *name) {
+            if !known.iter().any(|mark| *mark.name == *name) {
                 let mark = parse(name).map_err(|why| anyhow::anyhow!("--time {entry}: {why}"))?;
                 self.mark.push(mark.out_of_line());
             }
@@ -52,8 +56,18 @@ impl MarkOptions {
         self.mark.is_empty() && self.marks.is_empty()
     }
 
-    /// The places of all options, those of files last.
-    pub(crate) fn read(&self) -> anyhow::Result<Vec<Mark>> {
+    /// The places of all options, those of files last. The files are read once.
+    pub(crate) fn read(&self) -> anyhow::Result<&Arc<[Mark]>> {
+        match self.all.get() {
+            Some(all) => Ok(all),
+            None => {
+                let all = self.load()?.into();
+                Ok(self.all.get_or_init(|| all))
+            }
+        }
+    }
+
+    fn load(&self) -> anyhow::Result<Vec<Mark>> {
         let mut marks = self.mark.clone();
         for path in &self.marks {
             let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
@@ -114,13 +128,12 @@ impl UnplacedMarks {
         numbered.filter_map(|(number, problem)| problem.as_ref().map(|_| number)).collect()
     }
 
-    /// What is said of each mark that has no place, by its number.
-    pub(crate) fn messages(&self, marks: &[Mark]) -> BTreeMap<usize, String> {
-        let message = |(number, (mark, problem)): (usize, (&Mark, &Option<MarkProblem>))| {
-            let problem = english::marks::problem(problem.as_ref()?);
-            Some((number, format!("mark {}: {problem}", mark.name)))
+    /// What is said of each mark that has no place.
+    pub(crate) fn messages(&self, marks: &[Mark]) -> Vec<String> {
+        let message = |(mark, problem): (&Mark, &Option<MarkProblem>)| {
+            Some(format!("mark {}: {}", mark.name, english::marks::problem(problem.as_ref()?)))
         };
-        marks.iter().zip(&self.0).enumerate().filter_map(message).collect()
+        marks.iter().zip(&self.0).filter_map(message).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -26,6 +27,9 @@ pub(crate) struct NoteOptions {
     /// Show the static probes with this name or glob in this format: NAME="FORMAT"[, ARGUMENT]..; may be given several times
     #[arg(long, value_name = "NOTE", value_parser = format)]
     note_format: Vec<NoteFormat>,
+    /// What the options mean, once the files are read.
+    #[arg(skip)]
+    said: OnceLock<NoteDescriptions>,
 }
 
 fn format(text: &str) -> Result<NoteFormat, String> {
@@ -33,10 +37,14 @@ fn format(text: &str) -> Result<NoteFormat, String> {
 }
 
 impl NoteOptions {
-    /// Reads the provider files.
-    pub(crate) fn read(&self) -> anyhow::Result<NoteDescriptions> {
+    /// What the options say. The provider files are read once.
+    pub(crate) fn read(&self) -> anyhow::Result<&NoteDescriptions> {
+        if let Some(said) = self.said.get() {
+            return Ok(said);
+        }
         let providers = self.provider.iter().map(|path| provider(path)).collect::<Result<_, _>>()?;
-        Ok(NoteDescriptions { providers, formats: self.note_format.clone(), is_plain: false })
+        let said = NoteDescriptions { providers, formats: self.note_format.clone(), is_plain: false };
+        Ok(self.said.get_or_init(|| said))
     }
 
     /// Says which of them describe nothing.

@@ -133,7 +133,8 @@ impl Watching {
         };
         let inputs: Vec<_> = new.iter().map(input).collect();
         let request: (_, &[&dyn UprobeRules]) = (Detail::Places, &[&self.running]);
-        let mut selected = self.watch.filters.select(console, request, self.watch.patterns.clone(), &inputs)?;
+        let (patterns, before) = (self.watch.patterns.clone(), self.matching.unplaced.take());
+        let mut selected = self.watch.filters.select(console, request, patterns, &inputs, before)?;
         let without_sites = forget_stripped(&mut selected.resolution.images);
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
@@ -176,7 +177,7 @@ impl Watching {
             self.pinned.extend(file.and_then(|file| PinnedFile::new(number, file, leases)));
         }
         self.matching.add(selected.unmatched(&rows), chosen.is_empty(), rows.is_empty());
-        self.matching.add_marks(selected.unplaced());
+        self.matching.unplaced = Some(selected.unplaced.clone());
         let is_named = |file: &FoundFile| file.as_ref().is_ok_and(|file| self.named.contains(&file.id));
         if is_first || new.iter().any(is_named) {
             self.status = self.status.max(selected.report_files(console));

@@ -1,8 +1,8 @@
 //! Which patterns match something in any of the files that were met.
 
-use std::collections::BTreeMap;
-
 use simple_markers_resolver::select::UnmatchedPattern;
+
+use crate::marks::UnplacedMarks;
 
 /// What the patterns match in the files so far.
 #[derive(Debug, Default)]
@@ -11,9 +11,8 @@ pub(super) struct Matching {
     pub(super) unmatched: Option<Vec<UnmatchedPattern>>,
     /// Whether a marker is selected.
     pub(super) is_selected: bool,
-    /// What is said of the places that the user named and no file has, by their number; `None` before the first
-    /// file.
-    pub(super) unplaced: Option<BTreeMap<usize, String>>,
+    /// The places that the user named and no file has; `None` before the first file.
+    pub(super) unplaced: Option<UnplacedMarks>,
 }
 
 impl Matching {
@@ -31,19 +30,6 @@ impl Matching {
                 Some(before.iter().filter_map(both).collect())
             }
         };
-    }
-
-    /// Notes which places some files do not have.
-    pub(super) fn add_marks(&mut self, unplaced: BTreeMap<usize, String>) {
-        match &mut self.unplaced {
-            Some(known) => known.retain(|number, _| unplaced.contains_key(number)),
-            None => self.unplaced = Some(unplaced),
-        }
-    }
-
-    /// What is said of the places that no file has.
-    pub(super) fn marks(&self) -> impl Iterator<Item = &String> {
-        self.unplaced.iter().flatten().map(|(_, message)| message)
     }
 
     /// Whether every pattern matches something.

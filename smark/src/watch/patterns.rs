@@ -20,11 +20,9 @@ impl Watching {
         if self.file.is_some() || selection.is_empty() {
             return Ok(Status::Done);
         }
-        let mut of_marks = Status::Done;
-        for message in self.matching.marks() {
-            console.error(message);
-            of_marks = Status::NoMatch;
-        }
+        let unplaced = self.unplaced()?;
+        unplaced.iter().for_each(|message| console.error(message));
+        let of_marks = if unplaced.is_empty() { Status::Done } else { Status::NoMatch };
         if self.matching.is_complete() || (of_marks != Status::Done && self.watch.patterns.is_empty()) {
             return Ok(of_marks);
         }
@@ -32,9 +30,15 @@ impl Watching {
         Ok(report_selection(console, &selection, &self.watch.patterns, unmatched, !self.matching.is_selected))
     }
 
+    /// What is said of the places that no file has.
+    fn unplaced(&self) -> anyhow::Result<Vec<String>> {
+        let marks = self.watch.filters.marks()?;
+        Ok(self.matching.unplaced.as_ref().map(|unplaced| unplaced.messages(marks)).unwrap_or_default())
+    }
+
     /// Says which patterns match nothing yet.
-    pub(super) fn note_patterns(&self, console: &Console) {
-        for message in self.matching.marks() {
+    pub(super) fn note_patterns(&self, console: &Console) -> anyhow::Result<()> {
+        for message in self.unplaced()? {
             console.note(&format!("{message}; files that are executed or mapped later are looked at too"));
         }
         for UnmatchedPattern { field, pattern, closest } in self.matching.unmatched.iter().flatten() {
@@ -45,5 +49,6 @@ impl Watching {
             };
             console.note(&format!("no {} matches `{pattern}` in {place}{closest}; {later}", field.as_str()));
         }
+        Ok(())
     }
 }

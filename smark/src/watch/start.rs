@@ -124,7 +124,7 @@ impl Options {
             false => watching.add(console, found, true)?,
         }
         match watching.may_match_later() {
-            true => watching.note_patterns(console),
+            true => watching.note_patterns(console)?,
             false => watching.status = watching.status.max(watching.report_patterns(console)?),
         }
         if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
