@@ -14,7 +14,7 @@ use super::join::{self, RawMarker, RecordSections};
 use super::lazy_debug::{LazyDebug, LazySiteDebug};
 use super::lookup::SiteLookup;
 use super::markers::MarkerBuilder;
-use super::marks::MarkSearch;
+use super::marks::{FoundMarks, MarkSearch};
 use super::request::{Detail, Request};
 use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, NoteSections, ResolvedImage, SurvivalUnknown};
 use super::{absence, functions, ghosts, line_table_sites, marks, notes, same_files};
@@ -66,8 +66,13 @@ impl Part {
                 ghosts::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
             }
         }
-        let (symbols, is_linked) = (files.named().functions(), !image.is_relocatable());
-        let found_marks = MarkSearch { debug: in_full, lookup, symbols, is_linked }.find(marks);
+        let found_marks = match marks {
+            [] => FoundMarks::default(),
+            marks => {
+                let (symbols, is_linked) = (files.named().functions(), !image.is_relocatable());
+                MarkSearch { debug: in_full, lookup, symbols, is_linked }.find(marks)
+            }
+        };
         marks::join(&found_marks, &mut joined, lookup, &mut diagnostics);
         // A plain list does not look for separate debug files because of the name of a closure.
         let has_own = looks_up || image.has_section(".debug_info");

@@ -37,7 +37,8 @@ use crate::resolve::describe;
 /// information as a whole.
 const STEPS: u64 = 4096;
 
-/// The markers that one mark makes, and why it makes none.
+/// The markers that marks make, and why some make none.
+#[derive(Default)]
 pub(super) struct FoundMarks {
     markers: Vec<FoundMark>,
     pub(super) unplaced: Vec<UnplacedMark>,
@@ -54,7 +55,7 @@ pub(super) struct MarkSearch<'s, 'a> {
 }
 
 impl MarkSearch<'_, '_> {
-    /// The places of marks.
+    /// The places of marks, of which there is one at least.
     pub(super) fn find(&self, marks: &[Mark]) -> FoundMarks {
         let file = |mark: &Mark| match &mark.place {
             MarkPlace::Line { file, .. } => Some(Arc::clone(file)),
@@ -63,7 +64,7 @@ impl MarkSearch<'_, '_> {
         let files: Vec<Arc<str>> = marks.iter().filter_map(file).collect();
         // If this fails, each mark asks again, and says so.
         let find_files = || self.debug.map(|debug| debug.find_files(&files));
-        let (_, ()) = rayon::join(find_files, || self.lookup.prepare(!marks.is_empty()));
+        let (_, ()) = rayon::join(find_files, || self.lookup.prepare(true));
         let functions = self.debug.map(|debug| functions::search(debug, marks));
         let of_mark = |(index, mark): (usize, &Mark)| {
             let made = self.of(mark, functions.as_ref());
@@ -72,7 +73,7 @@ impl MarkSearch<'_, '_> {
         };
         let indexed: Vec<(usize, &Mark)> = marks.iter().enumerate().collect();
         let made: Vec<Result<Vec<FoundMark>, UnplacedMark>> = indexed.par_iter().map(|&one| of_mark(one)).collect();
-        let mut found = FoundMarks { markers: Vec::new(), unplaced: Vec::new() };
+        let mut found = FoundMarks::default();
         for made in made {
             match made {
                 Ok(markers) => found.markers.extend(markers),
