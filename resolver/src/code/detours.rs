@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::EdgeKind;
 use super::cfg::Cfg;
+use super::reached::FlowGraph;
 use crate::address::Vaddr;
 
 /// The ways through a function that avoid some addresses.
@@ -31,41 +31,13 @@ impl Cfg {
     /// The ways through the function that avoid these addresses.
     pub(crate) fn detours(&self, avoided: &[Vaddr]) -> Detours {
         let avoided: BTreeSet<usize> = avoided.iter().filter_map(|at| self.index(at.0)).collect();
-        let count = self.instructions.len();
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let mut entered = Vec::new();
-        for index in 0..count {
-            for edge in self.predecessors(index) {
-                match (edge.kind, self.index(edge.from.0)) {
-                    (EdgeKind::Entry | EdgeKind::OtherFunction, _) | (_, None) => entered.push(index),
-                    (_, Some(from)) => {
-                        next.get_mut(from).into_iter().for_each(|next| next.push(index));
-                        before.get_mut(index).into_iter().for_each(|before| before.push(from));
-                    }
-                }
-            }
-        }
-        let ends = next.iter().enumerate().filter(|(_, next)| next.is_empty()).map(|(index, _)| index).collect();
+        let flow = FlowGraph::of(self);
         let addresses = |found: BTreeSet<usize>| {
-            found.into_iter().filter_map(|index| Some(self.instructions.get(index)?.at)).collect()
+            let others = found.difference(&avoided);
+            others.filter_map(|index| Some(self.instructions.get(*index)?.at)).collect()
         };
-        Detours {
-            reached: addresses(spread(entered, &next, &avoided)),
-            leaving: addresses(spread(ends, &before, &avoided)),
-        }
+        Detours { reached: addresses(flow.reached(&avoided)), leaving: addresses(flow.leaving(&avoided)) }
     }
-}
-
-/// What is reached from some instructions along edges, without those that are avoided.
-fn spread(from: Vec<usize>, edges: &[Vec<usize>], avoided: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut todo: Vec<usize> = from.into_iter().filter(|index| !avoided.contains(index)).collect();
-    let mut seen: BTreeSet<usize> = todo.iter().copied().collect();
-    while let Some(index) = todo.pop() {
-        let new = edges.get(index).into_iter().flatten().copied().filter(|to| !avoided.contains(to));
-        todo.extend(new.filter(|to| seen.insert(*to)));
-    }
-    seen
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use super::cfg::{Cfg, Indirect};
 use super::instruction::{Callee, Instruction, Successors};
-use super::{EdgeKind, Function, stack_depth};
+use super::reached::FlowGraph;
+use super::{Function, stack_depth};
 use crate::address::Vaddr;
 
 /// Where a function is left. Each list is in the order of the addresses.
@@ -69,9 +70,10 @@ impl Cfg {
         let mut exits = CodeExits::default();
         let mut gaps: BTreeSet<ExitGap> = self.undecoded.map(ExitGap::Undecoded).into_iter().collect();
         gaps.extend(has_hidden_edges.then_some(ExitGap::HiddenEdges));
-        let is_reached = self.reached();
+        let reached = FlowGraph::of(self).reached(&BTreeSet::new());
         let depths = stack_depth::depths(function, self);
-        for ((it, is_reached), depth) in self.instructions.iter().zip(is_reached).zip(depths) {
+        for ((index, it), depth) in self.instructions.iter().enumerate().zip(depths) {
+            let is_reached = reached.contains(&index);
             match it.successors {
                 Successors::Returns if is_reached => exits.returns.push(Vaddr(it.at)),
                 Successors::Returns => exits.unreached.push(Vaddr(it.at)),
@@ -118,28 +120,6 @@ impl Cfg {
             }
             _ => (None, None),
         }
-    }
-
-    /// Whether control reaches each instruction by the edges that are known.
-    fn reached(&self) -> Vec<bool> {
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.instructions.len()];
-        let mut todo = Vec::new();
-        let mut reached = vec![false; self.instructions.len()];
-        for index in 0..self.instructions.len() {
-            for edge in self.predecessors(index) {
-                match (edge.kind, self.index(edge.from.0)) {
-                    (EdgeKind::Entry | EdgeKind::OtherFunction, _) | (_, None) => todo.push(index),
-                    (_, Some(from)) => next.get_mut(from).into_iter().for_each(|next| next.push(index)),
-                }
-            }
-        }
-        while let Some(index) = todo.pop() {
-            if let Some(reached) = reached.get_mut(index).filter(|reached| !**reached) {
-                *reached = true;
-                todo.extend(next.get(index).into_iter().flatten().copied());
-            }
-        }
-        reached
     }
 }
 

@@ -28,6 +28,7 @@ mod made;
 mod memory;
 mod other_values;
 pub(crate) mod probe;
+mod reached;
 mod reaching_definitions;
 mod red_zone;
 mod regions;

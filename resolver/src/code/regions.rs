@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::EdgeKind;
 use super::cfg::Cfg;
+use super::reached::FlowGraph;
 use crate::address::Vaddr;
 use crate::ranges::Region;
 
@@ -21,7 +22,7 @@ impl Cfg {
     pub(crate) fn entries(&self, region: &Region) -> Vec<Vaddr> {
         let mut entries = self.entered_indices(region);
         if entries.len() > 1 && self.instructions.len() <= MOST {
-            let reached = self.reached_first(&entries);
+            let reached = FlowGraph::of(self).reached(&entries);
             entries.retain(|index| reached.contains(index));
         }
         self.addresses(entries)
@@ -69,28 +70,6 @@ impl Cfg {
         };
         let exits = (0..self.instructions.len()).filter(is_exit);
         exits.filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at))).collect()
-    }
-
-    /// The instructions of a set that the function reaches before any other one of the set.
-    fn reached_first(&self, set: &BTreeSet<usize>) -> BTreeSet<usize> {
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.instructions.len()];
-        let mut todo = Vec::new();
-        for index in 0..self.instructions.len() {
-            for edge in self.predecessors(index) {
-                match (edge.kind, self.index(edge.from.0)) {
-                    (EdgeKind::Entry | EdgeKind::OtherFunction, _) | (_, None) => todo.push(index),
-                    (_, Some(from)) => next.get_mut(from).into_iter().for_each(|next| next.push(index)),
-                }
-            }
-        }
-        let mut seen: BTreeSet<usize> = todo.iter().copied().collect();
-        while let Some(index) = todo.pop() {
-            if !set.contains(&index) {
-                let new = next.get(index).into_iter().flatten().copied();
-                todo.extend(new.filter(|next| seen.insert(*next)));
-            }
-        }
-        set.intersection(&seen).copied().collect()
     }
 }
 
