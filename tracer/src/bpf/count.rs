@@ -321,14 +321,7 @@ impl Program<'_> {
     fn start(&mut self, key: i16, start: i16) -> Result<(), Uncompilable> {
         let (place, end) = (key + KEY_SIZE as i16, self.end);
         let (full, is_deep) = (self.code.label(), self.code.label());
-        self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
-        self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
-        // The time that this program takes so far is no part of the interval.
-        self.code.call(Helper::KtimeGetNs);
-        self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
-        self.update(Map::Starts, key, start, NO_EXIST);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
-        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
+        self.first_start(key, start, full);
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, full);
@@ -346,28 +339,35 @@ impl Program<'_> {
         self.code.set(Reg::R1, -1i64 as u64);
         self.code.add_atomically(Reg::R0, START_NESTED, Reg::R1);
         self.code.store_immediate(Size::Eight, Reg::Frame, place, DEEPEST as i32 - 1);
-        self.add_one_to(Tally::Unmatched);
-        self.update(Map::Starts, key, start, ANY);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
-        self.code.place(full);
-        self.add_one_to(Tally::Full);
+        self.replace_start(key, start, full);
         Ok(())
     }
 
     /// Notes the start of a call. One at the same frame did not return.
     fn start_call(&mut self, key: i16, start: i16) {
-        let (place, end) = (key + KEY_SIZE as i16, self.end);
         let full = self.code.label();
-        self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
+        self.first_start(key, start, full);
+        self.replace_start(key, start, full);
+    }
+
+    /// Notes a start if its key has none, and ends the program then. Leads to `full` if there is no space.
+    fn first_start(&mut self, key: i16, start: i16, full: Label) {
+        self.code.store_immediate(Size::Eight, Reg::Frame, key + KEY_SIZE as i16, 0);
         self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
+        // The time that this program takes so far is no part of the interval.
         self.code.call(Helper::KtimeGetNs);
         self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
         self.update(Map::Starts, key, start, NO_EXIST);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
+    }
+
+    /// Notes a start in place of another one, which stays without an end. `full` is where the program ends
+    /// without space.
+    fn replace_start(&mut self, key: i16, start: i16, full: Label) {
         self.add_one_to(Tally::Unmatched);
         self.update(Map::Starts, key, start, ANY);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
         self.code.place(full);
         self.add_one_to(Tally::Full);
     }
