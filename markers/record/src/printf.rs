@@ -128,6 +128,20 @@ impl Length {
     }
 }
 
+/// How many arguments a format takes.
+///
+/// # Errors
+///
+/// A conversion is malformed; the first one.
+pub fn arguments(format: &[u8]) -> Result<usize, FormatError> {
+    parse(format).try_fold(0usize, |taken, piece| {
+        Ok(match piece? {
+            Piece::Conversion(conversion) => taken.saturating_add(conversion.stars()).saturating_add(1),
+            Piece::Literal(_) | Piece::Percent(_) => taken,
+        })
+    })
+}
+
 /// What is wrong with a format, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {

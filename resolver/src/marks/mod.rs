@@ -85,17 +85,13 @@ impl Mark {
         };
         let error = |kind| Err(MarkError { offset: end, kind });
         let given: Vec<&[u8]> = args::split(args.as_bytes()).collect();
-        let mut taken = 0;
-        for piece in printf::parse(format.as_bytes()) {
-            match piece {
-                Ok(printf::Piece::Conversion(conversion)) => taken += conversion.stars() + 1,
-                Ok(_) => {}
-                Err(malformed) => {
-                    let written = format.get(malformed.range).unwrap_or_default();
-                    return error(MarkErrorKind::Conversion(written.to_owned()));
-                }
+        let taken = match printf::arguments(format.as_bytes()) {
+            Ok(taken) => taken,
+            Err(malformed) => {
+                let written = format.get(malformed.range).unwrap_or_default();
+                return error(MarkErrorKind::Conversion(written.to_owned()));
             }
-        }
+        };
         if taken != given.len() {
             return error(MarkErrorKind::Count { taken, given: given.len() });
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use globset::GlobMatcher;
-use simple_markers_record::printf::{self, Piece};
+use simple_markers_record::printf;
 
 use crate::glob::matcher;
 
@@ -85,19 +85,9 @@ impl NoteFormat {
                 arguments.push(is_name.then(|| Arc::from(argument)).ok_or_else(|| bad(argument))?);
             }
         }
-        let mut conversions = 0usize;
-        for piece in printf::parse(format.as_bytes()) {
-            match piece {
-                Ok(Piece::Conversion(conversion)) => {
-                    conversions = conversions.saturating_add(conversion.stars()).saturating_add(1);
-                }
-                Ok(Piece::Literal(_) | Piece::Percent(_)) => {}
-                Err(error) => {
-                    let text = format.get(error.range).unwrap_or_default().into();
-                    return Err(NoteFormatProblem::Conversion { text });
-                }
-            }
-        }
+        let conversions = printf::arguments(format.as_bytes()).map_err(|error| NoteFormatProblem::Conversion {
+            text: format.get(error.range).unwrap_or_default().into(),
+        })?;
         if conversions != arguments.len() {
             return Err(NoteFormatProblem::Count { conversions, arguments: arguments.len() });
         }

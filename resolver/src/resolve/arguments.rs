@@ -84,6 +84,28 @@ pub(super) struct PlaceObject {
     pub(super) made: Option<CastType>,
 }
 
+impl PlaceObject {
+    /// The object that a place begins with, of so many bytes.
+    pub(super) fn root(
+        location: Result<Location, Refusal>,
+        path: Path,
+        of: Option<TypeRef>,
+        size: Option<u64>,
+    ) -> Self {
+        Self {
+            location,
+            path,
+            of,
+            whole: (0, size),
+            is_behind: false,
+            way: Vec::new(),
+            is_extracted: false,
+            bits: None,
+            made: None,
+        }
+    }
+}
+
 /// A type that a cast makes of others.
 #[derive(Clone, Debug)]
 pub(super) enum CastType {
@@ -319,17 +341,7 @@ impl<'a> Arguments<'a> {
         let location;
         (location, *extent) = self.locator.variable(&path, &stop.frame)?;
         extent.variable = Some(variable);
-        Ok(PlaceObject {
-            location,
-            path,
-            of,
-            whole: (0, size),
-            is_behind: false,
-            way: Vec::new(),
-            is_extracted: false,
-            bits: None,
-            made: None,
-        })
+        Ok(PlaceObject::root(location, path, of, size))
     }
 
     /// Whether the debug information of the marker's unit describes no variables.

@@ -101,6 +101,26 @@ pub(super) struct RawMarker {
 }
 
 impl RawMarker {
+    /// A marker of which nothing else is known.
+    pub(super) fn new([name, file, format, args]: [TextId; 4], line: u32) -> Self {
+        Self {
+            name,
+            file,
+            line,
+            format,
+            args,
+            declared: false,
+            is_ghost: false,
+            is_mark: false,
+            inlined_copies: 0,
+            sites: Vec::new(),
+            problem: None,
+            ghost: None,
+            note: None,
+            found: Vec::new(),
+        }
+    }
+
     /// Whether it is of notes, and of no record.
     pub(super) fn is_note(&self) -> bool {
         self.note.is_some()
@@ -252,26 +272,10 @@ impl<'a> Join<'a> {
         };
         let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
-        let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
-        let (problem, found, ghost) = (None, Vec::new(), is_ghost.then_some(GhostProblem::NoDebugInfo));
-        let (declared, is_mark, inlined_copies, note) = (true, false, 0, None);
-        let marker = RawMarker {
-            name,
-            file,
-            line,
-            format,
-            args,
-            declared,
-            is_ghost,
-            is_mark,
-            inlined_copies,
-            sites,
-            problem,
-            ghost,
-            note,
-            found,
-        };
-        self.marker(marker);
+        let is_ghost = declaration.is_ghost;
+        let ghost = is_ghost.then_some(GhostProblem::NoDebugInfo);
+        let marker = RawMarker::new([name, file, format, args], declaration.line);
+        self.marker(RawMarker { declared: true, is_ghost, ghost, ..marker });
         Ok(())
     }
 
@@ -314,38 +318,15 @@ impl<'a> Join<'a> {
         }
         let raw = RawSite {
             offset: site.offset,
-            pc,
             column: site.column,
             anchored: site.is_anchored(),
             operands,
             format: Some(format),
             switch,
             run: self.last.1,
-            copies: 1,
-            records: 1,
-            owns_instruction: false,
-            callee: None,
-            origin: Origin::Record,
+            ..RawSite::without_record(pc, Origin::Record)
         };
-        let (line, is_ghost, sites) = (site.line, false, Vec::new());
-        let (problem, found, ghost) = (None, Vec::new(), None);
-        let (declared, is_mark, inlined_copies, note) = (false, false, 0, None);
-        let marker = RawMarker {
-            name,
-            file,
-            line,
-            format,
-            args,
-            declared,
-            is_ghost,
-            is_mark,
-            inlined_copies,
-            sites,
-            problem,
-            ghost,
-            note,
-            found,
-        };
+        let marker = RawMarker::new([name, file, format, args], site.line);
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

@@ -177,23 +177,9 @@ pub(super) fn join<'a>(
                     ..RawSite::without_record(site.pc, Origin::Note)
                 });
             }
-            Some(RawMarker {
-                name,
-                file: nothing,
-                line: 0,
-                // What is known of it may come from the debug information of its sites.
-                format: nothing,
-                args: nothing,
-                declared: false,
-                is_ghost: false,
-                is_mark: false,
-                inlined_copies: 0,
-                sites,
-                problem: None,
-                ghost: None,
-                note: Some(note.arguments.as_slice().into()),
-                found: Vec::new(),
-            })
+            // What is known of it may come from the debug information of its sites.
+            let marker = RawMarker::new([name, nothing, nothing, nothing], 0);
+            Some(RawMarker { sites, note: Some(note.arguments.as_slice().into()), ..marker })
         };
         match marker() {
             Some(marker) => joined.markers.push(marker),

@@ -33,17 +33,7 @@ impl Arguments<'_> {
             return Err(Refusal::absent(Reason::ReturnsNothing));
         };
         let size = self.debug.type_size(of)?;
-        Ok(PlaceObject {
-            location: self.locator.result(function),
-            path: Path::of_result(function),
-            of: Some(of),
-            whole: (0, size),
-            is_behind: false,
-            way: Vec::new(),
-            is_extracted: false,
-            bits: None,
-            made: None,
-        })
+        Ok(PlaceObject::root(self.locator.result(function), Path::of_result(function), Some(of), size))
     }
 }
 

@@ -148,20 +148,12 @@ pub(super) fn join<'a>(
         };
         let (sites, answers) = mark.sites.par_iter().zip(callees.par_iter()).map(look_up).unzip();
         joined.markers.push(RawMarker {
-            name,
-            file,
-            line: mark.line,
-            format,
-            args,
-            declared: false,
-            is_ghost: false,
             is_mark: true,
             inlined_copies: mark.inlined_copies,
             sites,
             problem: mark.problem.clone(),
-            ghost: None,
-            note: None,
             found: answers,
+            ..RawMarker::new([name, file, format, args], mark.line)
         });
         lookup.release();
     }
