@@ -199,6 +199,7 @@ impl Server {
             "autovacuum=off",
             "jit=off",
             "max_logical_replication_workers=0",
+            "dynamic_shared_memory_type=mmap",
         ] {
             server.args(["-c", setting]);
         }
@@ -233,6 +234,14 @@ impl Server {
     fn statements(&self) -> Vec<String> {
         let log = self.log();
         log.lines().filter_map(|line| Some(line.strip_prefix("LOG:  statement: ")?.to_owned())).collect()
+    }
+}
+
+impl Drop for Server {
+    /// Has it end by itself, because shared memory outlives a server that is killed.
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
     }
 }
 
