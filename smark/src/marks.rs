@@ -24,6 +24,9 @@ pub(crate) struct MarkOptions {
     /// Whether they are taken beside all markers.
     #[arg(skip)]
     pub(crate) are_beside: bool,
+    /// The names of the marks that time the calls of a function.
+    #[arg(skip)]
+    timed: Vec<String>,
     /// What the options mean, once the files are read.
     #[arg(skip)]
     all: OnceLock<Arc<[Mark]>>,
@@ -44,9 +47,9 @@ impl MarkOptions {
         let known = self.load()?;
         for name in [entry, exit] {
             if !known.iter().any(|mark| *mark.name == *name) {
-                let mark = parse(name).map_err(|why| anyhow::anyhow!("--time {entry}: {why}"))?;
-                self.mark.push(mark.out_of_line());
+                self.mark.push(parse(name).map_err(|why| anyhow::anyhow!("--time {entry}: {why}"))?);
             }
+            self.timed.push(name.to_owned());
         }
         Ok(())
     }
@@ -79,7 +82,10 @@ impl MarkOptions {
         if let Some([(name, ..), _]) = places.windows(2).find(|pair| matches!(pair, [one, other] if one == other)) {
             bail!("the mark {name} is given twice");
         }
-        Ok(marks)
+        // An inlined copy has no return that belongs to its entry.
+        let of =
+            |mark: Mark| if self.timed.iter().any(|name| *mark.name == **name) { mark.out_of_line() } else { mark };
+        Ok(marks.into_iter().map(of).collect())
     }
 }
 
@@ -151,6 +157,16 @@ fn weight(problem: &MarkProblem) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_that_time_calls_are_those_out_of_line() {
+        let mut options =
+            MarkOptions::of(vec![parse("submit() \"%d\", n").expect("a mark"), parse("b()").expect("a mark")]);
+        options.add_calls("submit()", "submit() return").expect("marks");
+        let all = options.read().expect("marks");
+        let found: Vec<_> = all.iter().map(|mark| (&*mark.name, &*mark.args, mark.is_out_of_line)).collect();
+        assert_eq!(found, [("submit()", "n", true), ("b()", "", false), ("submit() return", "", true)]);
+    }
 
     #[test]
     fn a_file_has_a_mark_in_a_line() {

@@ -6,100 +6,61 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use goblin::elf::Elf;
-use goblin::elf::program_header::PT_LOAD;
-use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::location::{Expr, Node, Register, ValueType};
-use simple_markers_resolver::resolve::{Detail, Request, function_exits};
+use simple_markers_resolver::marks::Mark;
+use simple_markers_resolver::resolve::{Detail, Request, resolve_request};
 use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
-use simple_markers_tracer::aggregate::{Counts, IntervalSubject, Question};
-use simple_markers_tracer::arch::Platform;
+use simple_markers_tracer::aggregate::{Counts, IntervalSubject, Question, Refusal, RefusedSite};
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::{
-    Aggregate, CallExit, ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading,
-    Source,
-};
+use simple_markers_tracer::plan::Plan;
+use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Engine, Kernel, Mode, Scope, Session};
+use simple_markers_tracer::thread_local::ThreadLocals;
 
-/// The offset in the file of an address.
-fn offset(elf: &Elf<'_>, address: Vaddr) -> FileOffset {
-    let loads = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
-    let mut holding = loads.filter(|header| header.vm_range().contains(&(address.0 as usize)));
-    let header = holding.next().expect("a loaded address");
-    FileOffset(address.0 - header.p_vaddr + header.p_offset)
+/// What stands at the entry of a function. Values are read behind the prologue in code without optimisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    Plain,
+    Values,
 }
 
-/// The plan that times the calls of a function for which a filter on its second parameter, `depth`, holds.
-fn plan(program: &Path, function: &str, filter: Option<&Filter>) -> (Plan, Question) {
-    let data = std::fs::read(program).expect("the program is read");
-    let elf = Elf::parse(&data).expect("an ELF file");
-    let path = program.to_str().expect("UTF-8");
-    let found = function_exits(path, &data, Request::new(Detail::Places), &|symbol| symbol == function);
-    let found = found.expect("an image").into_iter().next().expect("the function");
-    assert_eq!((&found.problem, found.gaps.len()), (&None, 0), "{found:?}");
-    let (from, to) = (format!("{function}()"), format!("{function}() return"));
-    let marker = |name: &str| PlannedMarker {
-        image: 0,
-        name: name.into(),
-        file: "".into(),
-        line: 0,
-        format: "".into(),
-        sites: 1,
-        event: None,
-    };
-    let site = |marker: usize, address: Vaddr, exit: Option<CallExit>| PlannedSite {
-        image: 0,
-        marker,
-        function: Some(function.into()),
-        address,
-        probe: address,
-        offset: offset(&elf, address),
-        switch: None,
-        inputs: Vec::new(),
-        arguments: Vec::new(),
-        filter: None,
-        aggregate: Aggregate::Hits,
-        recorded: None,
-        exit,
-    };
-    let mut sites = vec![site(0, found.entry, None)];
-    // The second parameter: rsi.
-    let depth = Expr::new(Node::Register(Register(4), ValueType::Unsigned(4))).expect("an expression");
-    let reading = Reading::Number { field: 0, size: 4, kind: NumberKind::Signed };
-    sites[0].inputs.push(Input::Number(depth));
-    sites[0].arguments.push(PlannedArgument {
-        text: "depth".into(),
-        source: Source::Read(reading),
-        names: None,
-        alias: None,
-    });
-    sites.extend(found.returns.iter().map(|at| site(1, *at, Some(CallExit::Return))));
-    sites.extend(
-        found
-            .tail_calls
-            .iter()
-            .map(|tail_call| site(1, tail_call.at, Some(CallExit::TailCall { function: tail_call.function.clone() }))),
-    );
-    let image = PlannedImage {
-        path: path.to_owned(),
-        file: ImageFile::default(),
-        module: "submit".into(),
-        build_id: None,
-        thread_local_size: None,
-        platform: Platform::HOST,
-    };
-    let mut plan = Plan { images: vec![image], markers: vec![marker(&from), marker(&to)], sites, left_out: Vec::new() };
-    let question = Question::Time { from, to, key: IntervalSubject::Call, by: None };
-    assert_eq!(plan.narrow(0, filter, &question), []);
+/// The plan that times the calls of `submit` for which a filter on its second parameter, `depth`, holds.
+fn plan(program: &Path, entry: Entry, filter: Option<&Filter>) -> (Plan, Question) {
+    let (plan, question, refused) = narrowed(program, entry, filter);
+    assert_eq!(refused, []);
     (plan, question)
 }
 
+/// The same, with the sites that are not watched.
+fn narrowed(program: &Path, entry: Entry, filter: Option<&Filter>) -> (Plan, Question, Vec<RefusedSite>) {
+    let data = std::fs::read(program).expect("the program is read");
+    let path = program.to_str().expect("UTF-8");
+    let values = if entry == Entry::Values { " \"%d\", depth" } else { "" };
+    let (from, to) = ("submit()".to_owned(), "submit() return".to_owned());
+    let marks = [format!("{from}{values}"), to.clone()];
+    let marks = marks.map(|text| Mark::parse(&text).expect("a mark").out_of_line());
+    let resolution = resolve_request(path, &data, Request::new(Detail::Everything).marks(&marks));
+    let (image, mut plan) = (resolution.images.first().expect("an image"), Plan::default());
+    let added = plan.add(image, path, &ThreadLocals::Executable(0), &|marker| marker.is_mark, &PlanSettings::default());
+    added.expect("it can be watched");
+    assert_eq!((plan.markers.len(), plan.left_out.len()), (2, 0), "{plan:?}");
+    for image in &mut plan.images {
+        image.build_id.get_or_insert("00".to_owned());
+    }
+    // A plan file keeps what tells calls apart.
+    let file = Plan::from_json(plan.to_json().to_string().as_bytes()).expect("a plan");
+    for (read, made) in file.sites.iter().zip(&plan.sites) {
+        assert_eq!(read.entry_stack_pointer, made.entry_stack_pointer);
+    }
+    let question = Question::Time { from, to, key: IntervalSubject::Call, by: None };
+    let refused = plan.narrow(0, filter, &question);
+    (plan, question, refused)
+}
+
 /// Runs the program while its calls are timed. Returns what was counted, and the numbers that it prints.
-fn timed(engine: Engine, program: &Path, rounds: u32, filter: Option<&Filter>) -> (Counts, [u64; 3]) {
-    let (plan, question) = plan(program, "submit", filter);
+fn timed(engine: Engine, program: &Path, rounds: u32, (entry, filter): (Entry, Option<&Filter>)) -> (Counts, [u64; 3]) {
+    let (plan, question) = plan(program, entry, filter);
     let mut child = Command::new(program);
     child.arg(rounds.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = child.spawn().expect("it starts");
@@ -127,10 +88,10 @@ fn compile(folder: &Path, compiler: &str, level: &str) -> std::path::PathBuf {
     program
 }
 
-fn compare(engine: Engine, program: &Path, rounds: u32) {
-    let (counts, [returned, tail_calls, left]) = timed(engine, program, rounds, None);
+fn compare(engine: Engine, program: &Path, rounds: u32, entry: Entry) {
+    let (counts, [returned, tail_calls, left]) = timed(engine, program, rounds, (entry, None));
     let durations = counts.durations.as_ref().expect("times");
-    let what = format!("{engine:?} {}", program.display());
+    let what = format!("{engine:?} {entry:?} {}", program.display());
     assert!(returned > 0 && left > 0, "{what}");
     assert_eq!(durations.count(), returned + tail_calls, "{what}: {:?}", counts.unmatched);
     let unmatched = counts.unmatched;
@@ -152,8 +113,24 @@ fn calls_are_paired_by_their_frames(compiler: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     for level in ["-O0", "-O2"] {
         let program = compile(folder.path(), compiler, level);
-        compare(Engine::Bpf, &program, 1000);
+        for entry in [Entry::Plain, Entry::Values] {
+            compare(Engine::Bpf, &program, 1000, entry);
+        }
     }
+}
+
+#[test]
+fn behind_a_prologue_the_frame_needs_call_frame_information() {
+    if find("g++").is_none() || find("objcopy").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "g++", "-O0");
+    run(Command::new("objcopy").args(["--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr"]).arg(&program));
+    assert_eq!(narrowed(&program, Entry::Plain, None).2, []);
+    let refused = narrowed(&program, Entry::Values, None).2;
+    let [RefusedSite { marker, why: Refusal::Frame, .. }] = refused.as_slice() else { panic!("{refused:?}") };
+    assert_eq!(&**marker, "submit()");
 }
 
 #[test]
@@ -162,8 +139,12 @@ fn calls_are_paired_without_bpf() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "g++", "-O2");
-    compare(Engine::Tracefs, &program, 200);
+    for level in ["-O0", "-O2"] {
+        let program = compile(folder.path(), "g++", level);
+        for entry in [Entry::Plain, Entry::Values] {
+            compare(Engine::Tracefs, &program, 200, entry);
+        }
+    }
 }
 
 /// A call that was left, and a later one at its frame that the filter does not choose: the end of the later one
@@ -171,7 +152,7 @@ fn calls_are_paired_without_bpf() {
 fn compare_chosen(engine: Engine, program: &Path) {
     const ROUNDS: u32 = 400;
     let filter = Filter::parse("depth == 0").expect("a filter");
-    let (counts, [returned, tail_calls, _]) = timed(engine, program, ROUNDS, Some(&filter));
+    let (counts, [returned, tail_calls, _]) = timed(engine, program, ROUNDS, (Entry::Values, Some(&filter)));
     // Each of the rounds of four threads has one call of depth 0, and half of them do not return.
     let half = u64::from(ROUNDS) * 4 / 2;
     assert_eq!(counts.durations.as_ref().expect("times").count(), half, "{engine:?}: {:?}", counts.unmatched);
@@ -202,6 +183,7 @@ fn tail_calls_are_told_apart() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let (counts, [_, tail_calls, _]) = timed(Engine::Bpf, &compile(folder.path(), "g++", "-O2"), 400, None);
+    let (counts, [_, tail_calls, _]) =
+        timed(Engine::Bpf, &compile(folder.path(), "g++", "-O2"), 400, (Entry::Plain, None));
     assert_eq!(counts.tail_calls, [(Some("finish".into()), tail_calls)]);
 }

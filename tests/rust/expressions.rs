@@ -268,6 +268,7 @@ fn the_kernel_computes_what_we_compute() {
             probe: Vaddr(probe),
             offset: FileOffset(offset),
             switch: None,
+            entry_stack_pointer: None,
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
             filter: None,

@@ -126,6 +126,7 @@ fn plan() -> Plan {
             probe: Vaddr(0x1000),
             offset: FileOffset(0x1000),
             switch: None,
+            entry_stack_pointer: None,
             inputs: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,

@@ -49,6 +49,12 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The DWARF number of the stack pointer.
     fn stack_pointer(&self) -> u16;
 
+    /// How many bytes a call puts on the stack: the distance from the stack pointer at the entry of a
+    /// function to its canonical frame address.
+    fn pushed_by_call(&self) -> u8 {
+        0
+    }
+
     /// Bits of an address.
     fn address_bits(&self) -> u32;
 

@@ -12,7 +12,7 @@ use gimli::{
 };
 
 use super::expression::{EvaluationContext, Evaluator, ExpressionRefusal};
-use super::frame::{Frame, Frames};
+use super::frame::{Frame, Frames, Moment};
 use super::locations::Locations;
 use super::sections::Reader;
 use super::unsupported::{FrameBaseProblem, Unsupported};
@@ -50,6 +50,14 @@ impl<'s> Locations<'s> {
                 evaluator.value(None, encoding, expression)
             }
         }
+    }
+
+    /// The stack pointer as it was when the function that holds an address was entered; `None` if call
+    /// frame information does not say it.
+    pub(super) fn entry_stack_pointer(&self, pc: Vaddr) -> Option<Expr> {
+        let pushed = self.units.processor().set()?.pushed_by_call();
+        let frame = Frame { pc, function: None, at_entry: false, moment: Moment::Last };
+        self.cfa(&frame, 0).ok()?.plus(-i64::from(pushed))
     }
 
     /// Where the value that a register had on entry is at a place, if call frame information says

@@ -30,7 +30,7 @@ use gimli::constants as dw;
 
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
-use crate::location::{InfoOffset, Processor};
+use crate::location::{Expr, InfoOffset, Processor};
 use crate::types::{Language, Type};
 
 /// The debug information of an image, in layers. Each layer uses only the layers before it.
@@ -422,6 +422,12 @@ impl<'s> DebugInfo<'s> {
     /// The debug information cannot be read there.
     pub fn variable(&self, variable: Die, frame: &Frame) -> Result<VariableLocation, Error> {
         self.locations.variable(variable, frame)
+    }
+
+    /// The stack pointer as it was when the function that holds an address was entered; `None` if call
+    /// frame information does not say it.
+    pub(crate) fn entry_stack_pointer(&self, pc: Vaddr) -> Option<Expr> {
+        self.locations.entry_stack_pointer(pc)
     }
 
     /// The name of the function of an instance, as in [`ScopeFrame::function`].

@@ -197,6 +197,13 @@ impl<'a> Instructions<'a> {
         Register(self.set.stack_pointer())
     }
 
+    /// The address, if it is behind the first instruction of a function; `None` if it is the first one, or
+    /// there is no such function.
+    pub(super) fn behind_entry(&self, pc: Pc, function: Option<Die>) -> Option<Vaddr> {
+        let (pc, code) = (self.address(pc)?, self.function(function?)?);
+        (code.entry() != pc).then_some(pc)
+    }
+
     fn is_kernel(&self) -> bool {
         matches!(self.code.image().kind(), ImageKind::Kernel | ImageKind::Module)
     }

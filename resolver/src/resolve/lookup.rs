@@ -2,10 +2,12 @@
 
 use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
+use super::pc::Pc;
 use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::{MarkerLine, SiteDebug, SiteKind};
 use super::{Argument, Origin, Reason};
-use crate::location::Location;
+use crate::dwarf::Die;
+use crate::location::{Expr, Location, Node, Source, ValueType};
 
 /// What sites are looked up in.
 #[derive(Clone, Copy)]
@@ -43,7 +45,7 @@ impl SiteLookup<'_> {
     pub(super) fn site(self, wanted: &MarkerLine<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> SiteAnswer {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
-        let surroundings = match self.debug {
+        let mut surroundings = match self.debug {
             Some(debug) => {
                 let operands = if site.origin == Origin::Note { args } else { &[] };
                 let kind = SiteKind { anchored: site.anchored, origin: site.origin, operands };
@@ -52,14 +54,16 @@ impl SiteLookup<'_> {
             None => Ok(Surroundings::default()),
         };
         let Some(instructions) = self.instructions else { return (surroundings, ProbeFacts::default()) };
+        if let Ok(known) = &mut surroundings {
+            known.entry_stack_pointer = self.entry_stack_pointer(instructions, pc, site.origin, known.instance);
+        }
         let known = surroundings.as_ref().ok();
         let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
         let locations = args.iter().chain(resolved).flat_map(locations);
         let mut registers: Vec<_> = locations.flat_map(Location::registers).collect();
-        // The stack pointer tells the calls of a function apart.
-        if matches!(site.origin, Origin::Entry | Origin::Return | Origin::TailCall) {
-            registers.push(instructions.stack_pointer());
-        }
+        // It tells the calls of a function apart.
+        let stack_pointer = known.and_then(|known| known.entry_stack_pointer.clone());
+        registers.extend(stack_pointer.into_iter().flat_map(|of| Location::whole(Source::Value(of)).registers()));
         let is_note = site.origin == Origin::Note;
         let probed = instructions.site(&SiteQuery {
             pc,
@@ -73,6 +77,26 @@ impl SiteLookup<'_> {
             registers: &registers,
         });
         (surroundings, probed)
+    }
+
+    /// The stack pointer as it was when the function of a site was entered. The register has it at the first
+    /// instruction and at the exits. Behind a prologue, call frame information says where it is.
+    fn entry_stack_pointer(
+        self,
+        instructions: &Instructions<'_>,
+        pc: Pc,
+        origin: Origin,
+        function: Option<Die>,
+    ) -> Option<Expr> {
+        let here = || Expr::new(Node::Register(instructions.stack_pointer(), ValueType::Generic));
+        match origin {
+            Origin::Return | Origin::TailCall => here(),
+            Origin::Entry => match instructions.behind_entry(pc, function) {
+                Some(pc) => self.debug?.info().entry_stack_pointer(pc),
+                None => here(),
+            },
+            _ => None,
+        }
     }
 }
 

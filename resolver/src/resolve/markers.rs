@@ -340,6 +340,7 @@ impl<'a> MarkerBuilder<'a> {
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
             callee: raw.callee.map(|callee| self.texts.text(callee)),
+            entry_stack_pointer: surroundings.entry_stack_pointer,
             record_offset: (raw.origin == Origin::Record).then_some(raw.offset as u64),
             anchored: raw.anchored,
             exactness: probed.exactness,

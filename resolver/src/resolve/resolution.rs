@@ -17,7 +17,7 @@ use crate::Error;
 use crate::address::{FileOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
-use crate::location::Location;
+use crate::location::{Expr, Location};
 use crate::rates::Compiler;
 use crate::types::{Language, Names, Type};
 use crate::verdicts::Code;
@@ -421,6 +421,9 @@ pub struct Site {
     pub origin: Origin,
     /// The function that a tail call there leads to, demangled; `None` if there is none, or it is not known.
     pub callee: Option<Arc<str>>,
+    /// Where the entry of a function is marked, or where it is left: the stack pointer as it was at the
+    /// entry. It tells the calls of the function apart. `None` at other sites, and if it is not known.
+    pub entry_stack_pointer: Option<Expr>,
     /// The offset of its record among the site records; `None` if it has none. A compiler writes
     /// the records of a function in the order of the code, so markers with one address are passed in
     /// this order.

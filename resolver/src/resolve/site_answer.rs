@@ -7,6 +7,7 @@ use super::operand_variables::OperandVariable;
 use super::{Argument, InlinedFunction};
 use crate::Error;
 use crate::dwarf::Die;
+use crate::location::Expr;
 
 /// What the debug information says about a site, and what its instructions say.
 pub(super) type SiteAnswer = (Result<Surroundings, Error>, ProbeFacts);
@@ -26,6 +27,8 @@ pub(super) struct Surroundings {
     pub(super) is_not_there: bool,
     /// The line of the address, of a marker whose file is not known.
     pub(super) line: Option<(Arc<str>, u32)>,
+    /// The stack pointer as it was at the entry of the function, where its entry is marked or it is left.
+    pub(super) entry_stack_pointer: Option<Expr>,
     pub(super) inlined: Vec<InlinedFunction>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,

@@ -119,6 +119,7 @@ impl<'a> SiteDebug<'a> {
             *range = reported(range.start)..reported(range.end);
         }
         Ok(Surroundings {
+            entry_stack_pointer: None,
             function: out_of_line.and_then(|frame| frame.function.clone()),
             instance,
             // A note has no file that a function is found by.

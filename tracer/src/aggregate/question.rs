@@ -4,9 +4,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::location::{Expr, Node, ValueType};
 
-use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
 use crate::plan::{
     Aggregate, By, Input, Interval, MAX_WORDS, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable,
@@ -129,10 +127,7 @@ impl Plan {
         for mut site in new {
             let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
             let frame = match question {
-                Question::Time { key: IntervalSubject::Call, .. } => {
-                    let image = self.images.get(site.image);
-                    frame(&mut site, image.and_then(|image| image.platform))
-                }
+                Question::Time { key: IntervalSubject::Call, .. } => frame(&mut site),
                 _ => None,
             };
             let why = match aggregate(question, by.as_ref(), frame.as_ref(), &name, &site) {
@@ -171,12 +166,11 @@ impl Plan {
 }
 
 /// The frame of a call, which a site at the entry of the function and at its exits reads in addition: the
-/// stack pointer is the same at all of them, and another one in calls of the function by itself. `None` if it
-/// cannot be read.
-fn frame(site: &mut PlannedSite, platform: Option<Platform>) -> Option<Readable> {
+/// stack pointer of the entry, which is another one in calls of the function by itself. `None` if it cannot
+/// be read.
+fn frame(site: &mut PlannedSite) -> Option<Readable> {
     const SIZE: u8 = 8;
-    let register = platform.or(Platform::HOST)?.conventions().stack_pointer();
-    let input = Input::Number(Expr::new(Node::Register(register, ValueType::Unsigned(SIZE)))?);
+    let input = Input::Number(site.entry_stack_pointer.clone()?);
     let known = site.inputs.iter().position(|known| *known == input);
     let words: usize = site.inputs.iter().map(Input::words).sum();
     if site.recorded.is_some() || known.is_none() && words + input.words() > MAX_WORDS {

@@ -209,6 +209,7 @@ fn site() -> PlannedSite {
         probe: Vaddr(0),
         offset: FileOffset(0),
         switch: None,
+        entry_stack_pointer: None,
         inputs: vec![
             Input::Number(address()),
             Input::Number(address()),

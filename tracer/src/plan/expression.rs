@@ -125,6 +125,16 @@ impl<'de> Visitor<'de> for ComputationVisitor {
     }
 }
 
+/// Writes a computation that may be missing.
+pub(super) fn serialize_maybe<S: Serializer>(of: &Option<Expr>, serializer: S) -> Result<S::Ok, S::Error> {
+    of.as_ref().map(Computation).serialize(serializer)
+}
+
+/// Reads a computation that may be missing.
+pub(super) fn deserialize_maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Expr>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.map(|Computation(of)| of))
+}
+
 /// The next item of an array.
 pub(super) fn item<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(items: &mut A) -> Result<T, A::Error> {
     items.next_element()?.ok_or_else(|| A::Error::custom("the array is too short"))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::json::{maybe_object, objects};
+use simple_markers_resolver::location::Expr;
 use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::types::Names;
 
@@ -14,6 +15,7 @@ use super::aggregate::Aggregate;
 use super::argument::{DoubtfulValues, PlannedArgument, Source};
 use super::condition::Condition;
 use super::event::KernelEvent;
+use super::expression::{deserialize_maybe, serialize_maybe};
 use super::input::Input;
 use super::left_out::LeftOut;
 use crate::arch::Platform;
@@ -117,6 +119,15 @@ pub struct PlannedSite {
     /// the marker is not a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<FileOffset>,
+    /// The stack pointer as it was when the function was entered, which tells its calls apart. `None` if it is
+    /// not known, and where the function is neither entered nor left.
+    #[serde(
+        default,
+        serialize_with = "serialize_maybe",
+        deserialize_with = "deserialize_maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub entry_stack_pointer: Option<Expr>,
     /// What the program at the site reads.
     pub inputs: Vec<Input>,
     /// The arguments, in the order of the format.
@@ -165,6 +176,7 @@ impl PlannedSite {
             probe: Vaddr(0),
             offset: FileOffset(0),
             switch: None,
+            entry_stack_pointer: None,
             inputs,
             arguments,
             filter: None,

@@ -70,6 +70,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         probe: Vaddr(0x1004),
         offset: FileOffset(u64::MAX),
         switch: None,
+        entry_stack_pointer: None,
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,

@@ -1,5 +1,6 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
+use super::make::is_readable;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable,
@@ -53,6 +54,7 @@ impl Plan {
 impl PlannedSite {
     /// Leaves out the inputs that no program can read.
     fn settle(&mut self, target: &Target) {
+        self.entry_stack_pointer.take_if(|of| !is_readable(of, target));
         let checked = self.inputs.iter().map(|input| input::check(input, target));
         let mut next = 0;
         let fields: Vec<Result<usize, Uncompilable>> = checked

@@ -224,6 +224,7 @@ fn site(
         probe: point.address,
         offset: point.offset,
         switch: point.switch.map(|switch| switch.offset),
+        entry_stack_pointer: point.site.entry_stack_pointer.clone().filter(|of| is_readable(of, target)),
         inputs,
         arguments,
         filter: None,
@@ -235,6 +236,11 @@ fn site(
             _ => None,
         },
     }
+}
+
+/// Whether a program can compute a number.
+pub(super) fn is_readable(of: &Expr, target: &Target) -> bool {
+    input::check(&Input::Number(of.clone()), target).is_ok()
 }
 
 /// The site of a probe that the program records itself. `None` if it is no probe, or one whose
@@ -273,6 +279,7 @@ fn recorded(
         probe: point.address,
         offset: point.offset,
         switch: Some(switch.offset),
+        entry_stack_pointer: None,
         inputs,
         arguments,
         filter: None,

@@ -99,6 +99,7 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         probe: Vaddr(offset),
         offset: FileOffset(offset),
         switch: None,
+        entry_stack_pointer: None,
         inputs: Vec::new(),
         arguments: Vec::new(),
         filter: None,

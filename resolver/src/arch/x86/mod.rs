@@ -109,6 +109,10 @@ impl InstructionSet for X86 {
         if self.is_64() { 7 } else { 4 }
     }
 
+    fn pushed_by_call(&self) -> u8 {
+        if self.is_64() { 8 } else { 4 }
+    }
+
     fn address_bits(&self) -> u32 {
         self.bitness
     }

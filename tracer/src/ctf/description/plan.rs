@@ -56,6 +56,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         probe: site.probe,
         offset: site.offset,
         switch: None,
+        entry_stack_pointer: None,
         inputs: Vec::new(),
         arguments: arguments.map(argument).collect(),
         filter: None,
