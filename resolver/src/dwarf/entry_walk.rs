@@ -55,17 +55,15 @@ impl<'a, 's> EntryWalk<'a, 's> {
     /// (`DW_AT_sibling`).
     pub(super) fn read_sibling(&mut self, abbreviation: &Abbreviation) -> gimli::Result<Option<UnitOffset>> {
         let attributes = abbreviation.attributes();
-        if !attributes.iter().any(|attribute| attribute.name() == dw::DW_AT_sibling) {
-            self.entries.skip_attributes(attributes)?;
-            return Ok(None);
-        }
-        let mut sibling = None;
-        for attribute in attributes {
-            let read = self.entries.read_attribute(*attribute)?;
-            if let (dw::DW_AT_sibling, AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
-                sibling = Some(offset);
-            }
-        }
+        let at = attributes.iter().position(|attribute| attribute.name() == dw::DW_AT_sibling);
+        let (before, from) = attributes.split_at(at.unwrap_or(attributes.len()));
+        self.entries.skip_attributes(before)?;
+        let Some((attribute, behind)) = from.split_first() else { return Ok(None) };
+        let sibling = match self.entries.read_attribute(*attribute)?.value() {
+            AttributeValue::UnitRef(offset) => Some(offset),
+            _ => None,
+        };
+        self.entries.skip_attributes(behind)?;
         // A sibling that lies before this entry would make an endless loop.
         let inside = self.entries.next_offset().0..self.unit.header.length_including_self();
         Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))

@@ -15,7 +15,7 @@ use super::files::SourcePath;
 use super::functions::Kind;
 use super::producer::{Frontiers, Producer};
 use super::tables;
-use super::unit::Die;
+use super::unit::{Die, is_c};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::text;
@@ -40,6 +40,19 @@ pub(crate) struct FunctionInstance {
     pub(crate) is_inlined: bool,
     /// Where it is entered, as far as its entry says (`DW_AT_entry_pc`), else where its first range starts.
     pub(crate) entry: Vaddr,
+}
+
+/// Whether an entry other than a function may have functions inside.
+fn has_functions(tag: gimli::DwTag, is_c: bool) -> bool {
+    match tag {
+        dw::DW_TAG_structure_type | dw::DW_TAG_union_type => !is_c,
+        dw::DW_TAG_enumeration_type
+        | dw::DW_TAG_subroutine_type
+        | dw::DW_TAG_array_type
+        | dw::DW_TAG_call_site
+        | dw::DW_TAG_GNU_call_site => false,
+        _ => true,
+    }
 }
 
 /// What the names of a unit say.
@@ -123,10 +136,16 @@ impl DebugInfo<'_> {
         };
         // This runs once, in addition to the work for the sites, so it gets work of its own.
         self.units.allow(walk.unit.header.length_including_self() as u64);
-        while let Ok(Some(WalkStep { die, abbreviation, .. })) = walk.next() {
+        let is_c = self.units.unit_language(index).is_some_and(is_c);
+        while let Ok(Some(WalkStep { die, depth, abbreviation })) = walk.next() {
             let attributes = abbreviation.attributes();
             if !matches!(abbreviation.tag(), dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine) {
-                if walk.entries.skip_attributes(attributes).is_err() {
+                let next = match has_functions(abbreviation.tag(), is_c) {
+                    true => walk.entries.skip_attributes(attributes).map(|()| None),
+                    false => walk.read_sibling(abbreviation),
+                };
+                let is_read = next.is_ok_and(|next| next.is_none_or(|next| walk.continue_at(next, depth).is_ok()));
+                if !is_read {
                     break;
                 }
                 continue;

@@ -277,6 +277,9 @@ impl Lines<'_> {
 
     /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.
     pub(super) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
+        if names.is_empty() {
+            return Ok(());
+        }
         let lasts: HashSet<&[u8]> = names.iter().map(|name| name.last().as_bytes()).collect();
         let naming = self.naming(&lasts)?;
         // The first error in the order of names is reported below, whichever unit it is of.
