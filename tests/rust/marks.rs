@@ -158,10 +158,32 @@ fn what_has_no_place_is_told() {
     let (status, said) = told("a.c:1 \"%d\"");
     assert_eq!(status, 2);
     assert!(said.contains("the format takes 1 argument, and 0 are given"), "{said}");
-    // Symbols are enough for an entry without values.
+    // Symbols and code are enough for marks without values.
     run(Command::new("strip").arg("-g").arg(&program));
     assert_eq!(told("one()"), (0, String::new()));
-    assert_eq!(told("one() \"%d\", x").1, "smark: mark one(): there is no debug information\n");
+    assert_eq!(told("one() return"), (0, String::new()));
+    let only = "only a symbol describes the function: without debug information a mark on it can have no arguments";
+    assert_eq!(told("one() \"%d\", x").1, format!("smark: mark one(): {only}\n"));
+    assert_eq!(told("one() return \"%d\", $return").1, format!("smark: mark one() return: {only}\n"));
+    assert_eq!(told("one.c:1").1, "smark: mark one.c:1: there is no debug information\n");
+}
+
+#[test]
+fn functions_of_one_line_and_aliases_are_functions() {
+    if find("gcc").is_none() {
+        return;
+    }
+    let source = "#define TWO int pair_one(int x) { return x + 1; } int pair_two(int x) { return x + 2; }\nTWO\n\
+        int other(int x) { return x + 3; }\nint renamed(int) __attribute__((alias(\"other\")));\n\
+        int main(void) { return pair_one(pair_two(renamed(1))) - 7; }\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), "gcc", &["-O0"], &[("pair.c", source)]);
+    let marks = listed(&["--mark", "pair_*() return \"%d\", $return", "--mark", "renamed() return"], &program);
+    let found: Vec<_> =
+        marks.iter().map(|mark| (mark["name"].clone(), mark["sites"].as_array().map(Vec::len))).collect();
+    let expected = ["pair_one() return", "pair_two() return", "renamed() return"];
+    assert_eq!(found, expected.map(|name| (name.into(), Some(1))));
+    assert_eq!(marks[2]["sites"][0]["exactness_reason"], "mark_leaves");
 }
 
 #[test]

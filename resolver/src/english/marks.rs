@@ -42,6 +42,13 @@ pub fn problem(problem: &MarkProblem) -> String {
             }
             format!("it may be one of several functions: {}", names.join(", "))
         }
+        MarkProblem::ValuesUnknown => {
+            "only a symbol describes the function: without debug information a mark on it can have no arguments"
+                .to_owned()
+        }
+        MarkProblem::NoExit => {
+            "no place is known where the function is left: it never returns, or its code is not understood".to_owned()
+        }
         MarkProblem::NoCode => "the function has no code: it is never called, or inlined everywhere".to_owned(),
     }
 }

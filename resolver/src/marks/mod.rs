@@ -20,6 +20,7 @@ use simple_markers_record::{args, printf};
 
 pub use error::{MarkError, MarkErrorKind};
 pub use pattern::FunctionPattern;
+pub(crate) use pattern::own_name;
 
 /// What the result of a function is called in the arguments of a mark at its return.
 pub const RESULT: &str = "$return";

@@ -100,6 +100,11 @@ impl FunctionPattern {
     }
 }
 
+/// The name of a function in its path, without generic arguments.
+pub(crate) fn own_name(path: &str) -> &str {
+    parts(path).last().copied().map_or(path, without_generics)
+}
+
 /// The place before the name of a function, and the name. A single colon ends the place.
 fn split(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();

@@ -32,6 +32,10 @@ pub enum MarkProblem {
     SeveralFunctions(Vec<FunctionCandidate>),
     /// The functions have no code in the image.
     NoCode,
+    /// Symbols alone describe the functions, and the mark has arguments.
+    ValuesUnknown,
+    /// No place is known where the functions, which symbols alone describe, are left.
+    NoExit,
 }
 
 impl MarkProblem {

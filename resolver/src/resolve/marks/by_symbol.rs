@@ -1,21 +1,24 @@
-//! The entries of functions that no debug information describes, by their symbols.
+//! Where functions are entered and left that no debug information describes, by their symbols.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::certainty::PlaceCertainty;
 use super::found::{FoundMark, FoundSite};
+use crate::address::Vaddr;
 use crate::demangle::{demangle, demangle_in_full};
 use crate::image::symbols::{Symbol, Symbols};
-use crate::marks::{FunctionPattern, Mark};
+use crate::marks::{FunctionPattern, Mark, MarkPlace};
 use crate::resolve::Origin;
+use crate::resolve::instructions::Instructions;
 use crate::resolve::mark_problem::{FunctionCandidate, MarkProblem};
 use crate::resolve::pc::Pc;
 use crate::text;
 
-/// The markers of a mark at the entry of functions of a linked image: one for each name.
+/// The markers of a mark at functions of a linked image: one for each name.
 pub(super) fn find(
     symbols: Symbols<'_>,
+    instructions: Option<&Instructions<'_>>,
     mark: &Mark,
     pattern: &FunctionPattern,
 ) -> Result<Vec<FoundMark>, MarkProblem> {
@@ -48,13 +51,25 @@ pub(super) fn find(
         candidates.sort_unstable();
         return Err(MarkProblem::SeveralFunctions(candidates));
     }
-    let found = by_path.into_iter().map(|(path, all)| {
-        let mut sites: Vec<FoundSite> = all.iter().map(|symbol| site(symbol)).collect();
+    if by_path.is_empty() {
+        return Err(MarkProblem::NoSuchFunction);
+    }
+    // No symbol says the types of values.
+    if !mark.args.is_empty() {
+        return Err(MarkProblem::ValuesUnknown);
+    }
+    let is_return = matches!(mark.place, MarkPlace::Return(_));
+    let found = by_path.into_iter().filter_map(|(path, all)| {
+        let mut sites: Vec<FoundSite> = match is_return {
+            true => all.iter().flat_map(|symbol| exits(instructions, symbol)).collect(),
+            false => all.iter().map(|symbol| entry(symbol)).collect(),
+        };
         sites.sort_by_key(|site| site.pc);
         sites.dedup_by_key(|site| site.pc);
-        let name = if is_several { format!("{path}()") } else { mark.name.to_string() };
+        let suffix = if is_return { "() return" } else { "()" };
+        let name = if is_several { format!("{path}{suffix}") } else { mark.name.to_string() };
         let (format, args) = (mark.format.clone(), mark.args.clone());
-        FoundMark {
+        (!sites.is_empty()).then(|| FoundMark {
             name,
             file: Arc::from(""),
             line: 0,
@@ -64,14 +79,19 @@ pub(super) fn find(
             sites,
             inlined_copies: 0,
             problem: None,
-        }
+        })
     });
     let found: Vec<FoundMark> = found.collect();
-    if found.is_empty() { Err(MarkProblem::NoSuchFunction) } else { Ok(found) }
+    if found.is_empty() { Err(MarkProblem::NoExit) } else { Ok(found) }
 }
 
-fn site(symbol: &Symbol) -> FoundSite {
+fn entry(symbol: &Symbol) -> FoundSite {
     FoundSite { pc: Pc::linked(symbol.start), origin: Origin::Entry, certainty: PlaceCertainty::Code, callee: None }
+}
+
+fn exits(instructions: Option<&Instructions<'_>>, symbol: &Symbol) -> Vec<FoundSite> {
+    let exits = instructions.and_then(|code| code.exits_of_symbol(Vaddr(symbol.start)).ok());
+    exits.map(|exits| FoundSite::of_exits(exits, |at| Some(Pc::linked(at.0)))).unwrap_or_default()
 }
 
 /// The name in the source of the function of a symbol; `None` if the symbol is that of a part of one.

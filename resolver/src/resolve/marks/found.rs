@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::certainty::PlaceCertainty;
+use crate::address::Vaddr;
 use crate::dwarf::FoundFunction;
 use crate::marks::Mark;
+use crate::resolve::exits::Exits;
 use crate::resolve::pc::Pc;
-use crate::resolve::{LineProblem, Origin};
+use crate::resolve::{LineProblem, MarkReason, Origin};
 
 /// A marker that a mark makes.
 pub(super) struct FoundMark {
@@ -33,6 +35,19 @@ pub(super) struct FoundSite {
     pub(super) certainty: PlaceCertainty,
     /// The function that a tail call leads to, if its name is known.
     pub(super) callee: Option<Arc<str>>,
+}
+
+impl FoundSite {
+    /// The places where a function is left. `pc` is the place of an address, if it has one.
+    pub(super) fn of_exits(exits: Exits, pc: impl Fn(Vaddr) -> Option<Pc>) -> Vec<Self> {
+        let is_complete = exits.gaps.is_empty();
+        let certainty =
+            PlaceCertainty::Place(if is_complete { MarkReason::Leaves } else { MarkReason::MayLeaveElsewhere });
+        let returns = exits.returns.into_iter().map(|at| (at, Origin::Return, None));
+        let tail_calls = exits.tail_calls.into_iter().map(|(at, callee)| (at, Origin::TailCall, callee));
+        let site = |(at, origin, callee)| Some(Self { pc: pc(at)?, origin, certainty, callee });
+        returns.chain(tail_calls).filter_map(site).collect()
+    }
 }
 
 impl FoundMark {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::dwarf::FoundFunction;
 use crate::dwarf::files::{Agreement, SourcePath};
-use crate::marks::{FunctionPattern, Mark, MarkPlace};
+use crate::marks::{FunctionPattern, Mark, MarkPlace, own_name};
 use crate::resolve::mark_problem::{FunctionCandidate, MarkProblem};
 use crate::resolve::site_debug::SiteDebug;
 
@@ -44,9 +44,10 @@ impl FunctionSearch {
         };
         let mut meant: Vec<FoundFunction> = Vec::new();
         for function in found.iter().filter(is_meant) {
-            // A header is compiled in several units, and a generic function several times.
+            // A header is compiled in several units, and a generic function several times. A macro declares
+            // several functions in one line.
             let is_same = |known: &&mut FoundFunction| match (&known.declared, &function.declared) {
-                (Some(known), Some(other)) => known == other,
+                (Some(at), Some(other)) => at == other && own_name(&known.path) == own_name(&function.path),
                 (None, None) => known.path == function.path,
                 _ => false,
             };

@@ -103,11 +103,14 @@ impl MarkSearch<'_, '_> {
             }
         };
         match (&mark.place, described) {
-            (MarkPlace::Entry(pattern), Err(MarkProblem::NoDebugInfo | MarkProblem::NoSuchFunction))
-                if mark.args.is_empty() && self.is_linked =>
-            {
-                by_symbol::find(self.symbols, mark, pattern)
-            }
+            // `malloc` of glibc is a symbol for a function that the source calls `__libc_malloc`.
+            (
+                MarkPlace::Entry(pattern) | MarkPlace::Return(pattern),
+                Err(problem @ (MarkProblem::NoDebugInfo | MarkProblem::NoSuchFunction | MarkProblem::NoCode)),
+            ) if self.is_linked => match by_symbol::find(self.symbols, self.lookup.instructions, mark, pattern) {
+                Err(MarkProblem::NoSuchFunction) => Err(problem),
+                found => found,
+            },
             (_, described) => described,
         }
     }

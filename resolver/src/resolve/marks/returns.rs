@@ -1,6 +1,5 @@
 //! Where functions return, and where they leave for others by a tail call. Inlined copies do neither.
 
-use super::certainty::PlaceCertainty;
 use super::entries;
 use super::found::{FoundMark, FoundSite};
 use crate::dwarf::FoundFunction;
@@ -9,7 +8,6 @@ use crate::marks::Mark;
 use crate::resolve::instructions::Instructions;
 use crate::resolve::mark_problem::MarkProblem;
 use crate::resolve::site_debug::SiteDebug;
-use crate::resolve::{MarkReason, Origin};
 
 /// The markers of a mark at the returns of functions: one for each function.
 pub(super) fn find(
@@ -30,13 +28,7 @@ pub(super) fn find(
                 continue;
             }
             let Ok(exits) = instructions.exits(instance.die) else { continue };
-            let is_complete = exits.gaps.is_empty();
-            let certainty =
-                PlaceCertainty::Place(if is_complete { MarkReason::Leaves } else { MarkReason::MayLeaveElsewhere });
-            let returns = exits.returns.into_iter().map(|at| (at, Origin::Return, None));
-            let tail_calls = exits.tail_calls.into_iter().map(|(at, callee)| (at, Origin::TailCall, callee));
-            let site = |(at, origin, callee)| Some(FoundSite { pc: debug.pc(at)?, origin, certainty, callee });
-            sites.extend(returns.chain(tail_calls).filter_map(site));
+            sites.extend(FoundSite::of_exits(exits, |at| debug.pc(at)));
         }
         found.extend(FoundMark::of_function(mark, function, suffix, sites));
     }
