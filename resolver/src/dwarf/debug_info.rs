@@ -153,11 +153,6 @@ impl<'s> DebugInfo<'s> {
         self.scopes.function_starting_at(address)
     }
 
-    /// The entry of the out-of-line function that starts at an address; `None` if none does.
-    pub(crate) fn entry_starting_at(&self, address: Vaddr) -> Result<Option<Die>, Error> {
-        self.scopes.entry_starting_at(address)
-    }
-
     /// The landing pads for the code of a range; empty if it has none. `memory` returns the bytes
     /// of the image from an address on.
     ///

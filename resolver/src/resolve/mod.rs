@@ -87,7 +87,6 @@ pub use exactness::{
     ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, MarkReason,
     PatchesUnknown, Predecessor,
 };
-pub use exits::{FunctionExits, TailCall, function_exits};
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use mark_problem::{FunctionCandidate, MarkProblem, UnplacedMark};
 pub use module::module_name;
