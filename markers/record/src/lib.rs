@@ -12,7 +12,7 @@
 //!
 //! [`printf`] parses the format of a marker with the words of [`names`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the
 //! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
-//! list. [`buffer`] is what a program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
+//! list. [`c_string`] reads the formats that users write. [`buffer`] is what a program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
 //! so they cannot disagree. Nothing here panics on any input.
@@ -24,6 +24,7 @@ extern crate alloc;
 pub mod args;
 pub mod assembler;
 pub mod buffer;
+pub mod c_string;
 pub mod conversion;
 pub mod declaration;
 mod error;

@@ -29,6 +29,7 @@ fn provider(problem: &ProviderProblem) -> String {
 pub fn format(problem: &NoteFormatProblem) -> String {
     match problem {
         NoteFormatProblem::NoFormat => "must be NAME=\"FORMAT\"[, ARGUMENT]..".to_owned(),
+        NoteFormatProblem::Escape => "the format has an escape that is none of C's characters".to_owned(),
         NoteFormatProblem::OpenQuotes => "the quotes around the format do not end".to_owned(),
         NoteFormatProblem::Argument { text } => {
             format!("behind the format come names of arguments with commas before them, not `{text}`")

@@ -12,11 +12,10 @@
 
 mod error;
 mod pattern;
-mod text;
 
 use std::sync::Arc;
 
-use simple_markers_record::{args, printf};
+use simple_markers_record::{args, c_string, printf};
 
 pub use error::{MarkError, MarkErrorKind};
 pub use pattern::FunctionPattern;
@@ -73,8 +72,13 @@ impl Mark {
         let (format, args) = match rest.is_empty() {
             true => (String::new(), ""),
             false => {
-                let (format, used) =
-                    text::unquoted(rest).map_err(|error| MarkError { offset: end + error.offset, ..error })?;
+                let read = c_string::unquoted(rest);
+                let c_string::CString { text: format, length: used, unknown } =
+                    read.ok_or(MarkError { offset: end, kind: MarkErrorKind::OpenFormat })?;
+                // A format ends at a NUL.
+                if let Some(at) = unknown.or(format.contains('\0').then_some(0)) {
+                    return Err(MarkError { offset: end + at, kind: MarkErrorKind::Escape });
+                }
                 let (offset, rest) = (end + used, rest.get(used..).unwrap_or_default());
                 let args = match rest.trim_start().strip_prefix(',') {
                     Some(args) => args.trim(),

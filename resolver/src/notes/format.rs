@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use globset::GlobMatcher;
-use simple_markers_record::printf;
+use simple_markers_record::{c_string, printf};
 
 use crate::glob::matcher;
 
@@ -27,6 +27,8 @@ pub enum NoteFormatProblem {
     NoFormat,
     /// The quotes around the format do not end.
     OpenQuotes,
+    /// The format has an escape that C does not have, or a NUL.
+    Escape,
     /// Something else than a comma and the name of an argument follows.
     Argument {
         /// What.
@@ -52,29 +54,22 @@ pub enum NoteFormatProblem {
 }
 
 impl NoteFormat {
-    /// Reads `NAME="FORMAT"[, ARGUMENT]...`. In the format `\"` is a quote, and `\\` a backslash.
+    /// Reads `NAME="FORMAT"[, ARGUMENT]...`. The format is a string of C.
     ///
     /// # Errors
     ///
     /// It has another form, or the format has other conversions than there are arguments.
     pub fn parse(text: &str) -> Result<Self, NoteFormatProblem> {
         let (name, rest) = text.split_once('=').ok_or(NoteFormatProblem::NoFormat)?;
-        let (name, rest) = (name.trim(), rest.trim_start().strip_prefix('"').ok_or(NoteFormatProblem::NoFormat)?);
-        if name.is_empty() {
+        let (name, rest) = (name.trim(), rest.trim_start());
+        if name.is_empty() || !rest.starts_with('"') {
             return Err(NoteFormatProblem::NoFormat);
         }
-        let (mut format, mut characters) = (String::new(), rest.chars());
-        loop {
-            match characters.next().ok_or(NoteFormatProblem::OpenQuotes)? {
-                '"' => break,
-                '\\' => match characters.next().ok_or(NoteFormatProblem::OpenQuotes)? {
-                    escaped @ ('"' | '\\') => format.push(escaped),
-                    other => format.extend(['\\', other]),
-                },
-                other => format.push(other),
-            }
+        let read = c_string::unquoted(rest).ok_or(NoteFormatProblem::OpenQuotes)?;
+        if read.unknown.is_some() || read.text.contains('\0') {
+            return Err(NoteFormatProblem::Escape);
         }
-        let rest = characters.as_str().trim();
+        let (format, rest) = (read.text, rest.get(read.length..).unwrap_or_default().trim());
         let mut arguments = Vec::new();
         if !rest.is_empty() {
             let bad = |text: &str| NoteFormatProblem::Argument { text: text.into() };
@@ -109,7 +104,7 @@ mod tests {
     #[test]
     fn a_format_has_a_name_and_arguments() {
         let parsed = NoteFormat::parse(r#"store:query__*="a \"%.*s\" \\ \n", arg1 ,text"#).unwrap();
-        assert_eq!((&*parsed.name, &*parsed.format), ("store:query__*", r#"a "%.*s" \ \n"#));
+        assert_eq!((&*parsed.name, &*parsed.format), ("store:query__*", "a \"%.*s\" \\ \n"));
         assert_eq!(parsed.arguments, ["arg1", "text"].map(Arc::from));
         assert!(parsed.matches("store:query__start") && !parsed.matches("store:commit"));
         assert_eq!(NoteFormat::parse("x=\"100%%\"").unwrap().arguments.len(), 0);
@@ -123,6 +118,8 @@ mod tests {
         assert_eq!(problem("x=%d"), NoteFormatProblem::NoFormat);
         assert_eq!(problem("=\"\""), NoteFormatProblem::NoFormat);
         assert_eq!(problem("x=\"a\\"), NoteFormatProblem::OpenQuotes);
+        assert_eq!(problem("x=\"a\\y\""), NoteFormatProblem::Escape);
+        assert_eq!(problem("x=\"a\\0\""), NoteFormatProblem::Escape);
         assert_eq!(problem("x=\"%d\" arg0"), argument("arg0"));
         assert_eq!(problem("x=\"%d\", "), argument(""));
         assert_eq!(problem("x=\"%d\", arg0 + 1"), argument("arg0 + 1"));

@@ -1,5 +1,7 @@
 //! The tokens of a `print fmt`: those of C.
 
+use simple_markers_record::c_string;
+
 use super::error::PrintError;
 use super::integer::Integer;
 
@@ -48,14 +50,14 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, PrintError> {
                 (Token::Name(word.to_owned()), word.len())
             }
             '"' => {
-                let (inner, length) = quoted(trimmed, '"').ok_or(bad)?;
-                (Token::Text(inner), length)
+                let read = c_string::unquoted(trimmed).ok_or(bad)?;
+                (Token::Text(read.text), read.length)
             }
             '\'' => {
-                let (inner, length) = quoted(trimmed, '\'').ok_or(bad.clone())?;
-                let mut characters = inner.chars();
+                let read = c_string::unquoted(trimmed).ok_or(bad.clone())?;
+                let mut characters = read.text.chars();
                 match (characters.next(), characters.next()) {
-                    (Some(one), None) => (Token::Number(u64::from(u32::from(one)), Integer::INT), length),
+                    (Some(one), None) => (Token::Number(u64::from(u32::from(one)), Integer::INT), read.length),
                     _ => return Err(bad),
                 }
             }
@@ -99,44 +101,6 @@ fn number(word: &str) -> Option<Token> {
     };
     // A decimal number that is too large for a signed type has no type in C; gcc makes it unsigned.
     Some(Token::Number(value, types.into_iter().find(fits).unwrap_or(Integer::UNSIGNED_LONG)))
-}
-
-/// What is between quotes, and the length with the quotes. `None` if it does not end.
-fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
-    let mut inner = String::new();
-    let mut characters = text.char_indices().skip(1).peekable();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '\\' => {
-                let (_, escaped) = characters.next()?;
-                let mut digits = |radix: u32, most: usize, first: u32| {
-                    let mut value = first;
-                    for _ in 0..most {
-                        let Some(digit) = characters.peek().and_then(|(_, c)| c.to_digit(radix)) else { break };
-                        value = value.wrapping_mul(radix).wrapping_add(digit);
-                        characters.next();
-                    }
-                    char::from_u32(value & 0xff).unwrap_or('\u{fffd}')
-                };
-                inner.push(match escaped {
-                    'n' => '\n',
-                    't' => '\t',
-                    'r' => '\r',
-                    'a' => '\x07',
-                    'b' => '\x08',
-                    'f' => '\x0c',
-                    'v' => '\x0b',
-                    'e' => '\x1b',
-                    'x' => digits(16, 2, 0),
-                    '0'..='7' => digits(8, 2, escaped.to_digit(8)?),
-                    other => other,
-                });
-            }
-            _ if character == quote => return Some((inner, at + 1)),
-            _ => inner.push(character),
-        }
-    }
-    None
 }
 
 #[cfg(test)]
