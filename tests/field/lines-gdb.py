@@ -2,7 +2,7 @@
 
 LINES_ASKED is a JSON list of {"place": "FILE:LINE", "texts": [..]}. LINES_ANSWERED gets a line of JSON
 for each place, with the number of its locations, and one for each hit, with the values; null is one
-that gdb does not read.
+that gdb does not read. A line that is hit more than LINES_MOST times is left alone from then on.
 """
 
 import json
@@ -34,15 +34,18 @@ def value(text):
 class Line(gdb.Breakpoint):
     def __init__(self, number, asked):
         super().__init__(asked["place"], internal=True)
-        self.line, self.texts = number, asked["texts"]
+        self.line, self.texts, self.hits = number, asked["texts"], 0
 
     def stop(self):
         say(line=self.line, values=[value(text) for text in self.texts])
+        self.hits += 1
+        self.enabled = self.hits <= most
         return False
 
 
 for option in ("pagination off", "breakpoint pending off", "confirm off", "print inferior-events off"):
     gdb.execute("set " + option)
+most = int(os.environ["LINES_MOST"])
 lines = []
 with open(os.environ["LINES_ASKED"]) as asked:
     for number, one in enumerate(json.load(asked)):

@@ -2,14 +2,16 @@
 //! compares each hit and value with the program's twin (`field::lines`).
 //!
 //! ```text
-//! lines --folder FOLDER [--programs sqlite,zstd,quickjs,jaq] [--compilers gcc,clang,rustc] [--levels 2]
-//!       [--count 200] [--most 2000] [--seed 1] [--smark FILE] [--readers smark,gdb,perf] [--perf 60]
-//!       [--json FILE]
+//! lines --folder FOLDER [--programs sqlite,zstd,quickjs,jaq,ripgrep] [--compilers gcc,clang,rustc]
+//!       [--levels 2] [--count 200] [--most 2000] [--seed 1] [--smark FILE] [--readers smark,gdb,perf]
+//!       [--gdb 2000] [--perf 50] [--json FILE]
 //! ```
 //!
-//! `--most` is the number of passes of a line in the program without optimisation. perf is asked for the
-//! first `--perf` lines only, because each takes it seconds. `lines-COMPILER-LEVEL.txt` in the folder of
-//! a program lists what is wrong. It fails if an exact line has other hits than passes.
+//! `--most` is the number of passes of a line in the program without optimisation. gdb is asked only for
+//! lines with at most `--gdb` passes, because each hit takes it milliseconds, and perf for the first
+//! `--perf` lines, because each takes it seconds. `lines-COMPILER-LEVEL.txt` in the folder of a program
+//! lists what is wrong, and the same with `.jsonl` has each line. It fails if an exact line has other hits
+//! than passes.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -17,15 +19,15 @@ use std::{fs, process};
 use serde_json::{Value as Json, json};
 use simple_markers_tests::arguments::Arguments;
 use simple_markers_tests::field::compare::Run;
-use simple_markers_tests::field::lines::judged::judge;
+use simple_markers_tests::field::lines::judged::{judge, passed_at_most};
 use simple_markers_tests::field::lines::summary::ReaderLines;
 use simple_markers_tests::field::lines::{self, others, watched};
 use simple_markers_tests::field::marked::{Choice, Marked};
 use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::programs;
 
-const KNOWN: [&str; 11] =
-    ["folder", "programs", "compilers", "levels", "count", "most", "seed", "smark", "readers", "perf", "json"];
+const KNOWN: [&str; 12] =
+    ["folder", "programs", "compilers", "levels", "count", "most", "seed", "smark", "readers", "gdb", "perf", "json"];
 
 /// The most seconds of a processor that a twin takes.
 const SECONDS: u64 = 300;
@@ -64,14 +66,20 @@ fn program(arguments: &Arguments, folder: &Path, program: &dyn Program) -> Resul
                 printed: &printed,
                 hits: &folder.join("hits"),
             };
-            let mut listing = Vec::new();
+            let (mut listing, mut each) = (Vec::new(), Vec::new());
             for reader in &readers {
                 let (reader, asked, read) = match &**reader {
-                    "smark" => ("smark", &*known, watched::read(run, &known, &folder.join("marks"))?),
-                    "gdb" => ("gdb", &*known, others::by_gdb(run, &known, &folder)?),
+                    "smark" => ("smark", known.clone(), watched::read(run, &known, &folder.join("marks"))?),
+                    "gdb" => {
+                        let most = arguments.number("gdb", 2000)?;
+                        let few = passed_at_most(most, &known, &one);
+                        let read = others::by_gdb(run, &few, most, &folder)?;
+                        ("gdb", few, read)
+                    }
                     "perf" => {
-                        let few = known.get(..arguments.number("perf", 60)?).unwrap_or(&known);
-                        ("perf", few, others::by_perf(run, few, &folder)?)
+                        let few = known.get(..arguments.number("perf", 50)?).unwrap_or(&known).to_vec();
+                        let read = others::by_perf(run, &few, &folder)?;
+                        ("perf", few, read)
                     }
                     other => return Err(format!("{other}? The readers are smark, gdb, perf")),
                 };
@@ -79,19 +87,22 @@ fn program(arguments: &Arguments, folder: &Path, program: &dyn Program) -> Resul
                 if reader == "smark" && at(path, fs::read(path))? != results {
                     return Err(format!("{}: other results than the twin", image.display()));
                 }
-                let found = ReaderLines { reader, lines: judge(asked, read, (&one, &other)) };
+                let found = ReaderLines { reader, lines: judge(&asked, read, (&one, &other)) };
                 let mut row = found.json();
                 row["build"] = json!(format!("{} {} {} -O{level}", program.name(), program.version(), with.name()));
                 println!("{row}");
                 rows.push(row);
+                each.extend(found.each().iter().map(Json::to_string));
                 listing.extend(found.wrong_hits());
                 listing.extend(found.wrong_values());
                 if reader == "smark" {
                     wrong.extend(found.wrong_hits().into_iter().filter(|line| line.contains(": exact,")));
                 }
             }
-            let path = folder.join(format!("lines-{}-{level}.txt", with.name()));
-            at(&path, fs::write(&path, listing.join("\n") + "\n"))?;
+            for (ending, texts) in [("txt", listing), ("jsonl", each)] {
+                let path = folder.join(format!("lines-{}-{level}.{ending}", with.name()));
+                at(&path, fs::write(&path, texts.join("\n") + "\n"))?;
+            }
         }
     }
     Ok((rows, wrong))
@@ -100,7 +111,7 @@ fn program(arguments: &Arguments, folder: &Path, program: &dyn Program) -> Resul
 fn measure() -> Result<(), String> {
     let arguments = Arguments::parse(&KNOWN)?;
     let folder: PathBuf = arguments.folder()?;
-    let names = arguments.list("programs", "sqlite,zstd,quickjs,jaq");
+    let names = arguments.list("programs", "sqlite,zstd,quickjs,jaq,ripgrep");
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for of in programs().filter(|program| names.iter().any(|name| name == program.name())) {
         let (counts, exact) = program(&arguments, &folder, of)?;

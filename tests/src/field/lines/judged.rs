@@ -62,6 +62,13 @@ impl JudgedLine {
     }
 }
 
+/// The lines that the twin passes at most so many times.
+#[must_use]
+pub fn passed_at_most(most: usize, lines: &[NumberedLine], twin: &Passes) -> Vec<NumberedLine> {
+    let passes = |line: &NumberedLine| compare::passes(twin, &format!("field:m{}", line.number)).len();
+    lines.iter().filter(|line| passes(line) <= most).cloned().collect()
+}
+
 /// Compares the readings of some lines with two runs of the twin. Leaves out the lines that the second
 /// run passes another number of times. What differs between the runs has no value in the source.
 #[must_use]

@@ -14,12 +14,13 @@ use crate::field::compare::{self, Run};
 use crate::field::program::at;
 use crate::fixture::workspace;
 
-/// The hits of each line in a run under gdb, in the order of `lines`.
+/// The hits of each line in a run under gdb, in the order of `lines`; of one with more than `most` hits
+/// only the first `most` and one.
 ///
 /// # Errors
 ///
 /// gdb cannot be run, or the program fails.
-pub fn by_gdb(run: Run<'_>, lines: &[NumberedLine], folder: &Path) -> Result<Vec<LineReading>, String> {
+pub fn by_gdb(run: Run<'_>, lines: &[NumberedLine], most: usize, folder: &Path) -> Result<Vec<LineReading>, String> {
     let (asked, answered) = (folder.join("gdb-lines"), folder.join("gdb-hits"));
     let all: Vec<Json> = lines
         .iter()
@@ -33,12 +34,14 @@ pub fn by_gdb(run: Run<'_>, lines: &[NumberedLine], folder: &Path) -> Result<Vec
     let mut command = Command::new("gdb");
     command.args(["-nx", "-q", "-batch", "-x"]).arg(workspace().join("tests/field/lines-gdb.py"));
     command.env("LINES_ASKED", &asked).env("LINES_ANSWERED", &answered).env("DEBUGINFOD_URLS", "");
+    command.env("LINES_MOST", most.to_string());
     command.arg("--args").arg(run.image).args(run.arguments).stdin(Stdio::null()).stdout(printed);
     let output = command.stderr(Stdio::piped()).output().map_err(|why| format!("{command:?}: {why}"))?;
     if !output.status.success() {
         return Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)));
     }
     let mut readings = vec![LineReading::default(); lines.len()];
+    let mut unanswered = lines.len();
     for text in at(&answered, fs::read_to_string(&answered))?.lines() {
         let said: Json = serde_json::from_str(text).map_err(|why| format!("{}: {why}", answered.display()))?;
         let index = said["line"].as_u64().and_then(|index| usize::try_from(index).ok()).unwrap_or(usize::MAX);
@@ -46,6 +49,7 @@ pub fn by_gdb(run: Run<'_>, lines: &[NumberedLine], folder: &Path) -> Result<Vec
         if let Some(places) = said["places"].as_u64() {
             reading.places = usize::try_from(places).unwrap_or(usize::MAX);
             reading.is_nearest = said["is_nearest"] == true;
+            unanswered = unanswered.saturating_sub(1);
             continue;
         }
         let values = said["values"].as_array().into_iter().flatten().zip(&line.arguments);
@@ -55,7 +59,11 @@ pub fn by_gdb(run: Run<'_>, lines: &[NumberedLine], folder: &Path) -> Result<Vec
         };
         reading.hits.push(values.map(value).collect());
     }
-    Ok(readings)
+    // gdb succeeds if its script fails.
+    match unanswered {
+        0 => Ok(readings),
+        _ => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr))),
+    }
 }
 
 /// The hits of each line in a run under perf, in the order of `lines`.

@@ -61,6 +61,19 @@ impl ReaderLines {
         })
     }
 
+    /// Each line: what was said of it, its hits and its passes.
+    #[must_use]
+    pub fn each(&self) -> Vec<Json> {
+        let of_line = |line: &JudgedLine| {
+            let of = &line.reading;
+            json!({
+                "reader": self.reader, "place": line.line.place(), "verdict": of.verdict, "reasons": of.reasons,
+                "nearest": of.is_nearest, "places": of.places, "hits": of.hits.len(), "passes": line.passes,
+            })
+        };
+        self.lines.iter().map(of_line).collect()
+    }
+
     /// A text for each line with another number of hits than passes.
     #[must_use]
     pub fn wrong_hits(&self) -> Vec<String> {

@@ -108,7 +108,7 @@ impl Program for Packages {
         }
         let counts = at(&counts, fs::read_to_string(&counts))?;
         let counts: Vec<u64> = counts.lines().map_while(|line| line.parse().ok()).collect();
-        let mut types = Types::new(self.packages().map(|(name, _)| name.replace('-', "_")));
+        let mut types = Types::new(self.crates());
         let scopes = Scopes::read(&at(&image, fs::read(&image))?, &mut types)?;
         let numbered = numbered(&counted, self.files(source)?)?;
         let mut candidates = Vec::new();
@@ -160,7 +160,7 @@ impl Program for Packages {
 
     fn arguments(&self, folder: &Path, _: &Path) -> Result<Vec<String>, String> {
         let input = folder.join("input");
-        at(&input, fs::write(&input, (self.input)()))?;
+        at(&input, (self.input)(&input))?;
         let mut arguments: Vec<String> = self.arguments.iter().map(|argument| (*argument).to_owned()).collect();
         if !self.script.is_empty() {
             arguments.push(workspace().join("tests/field").join(self.script).to_string_lossy().into_owned());
@@ -180,10 +180,18 @@ impl Packages {
         std::iter::once((self.name, self.version)).chain(self.libraries.iter().copied())
     }
 
+    /// The crates with markers.
+    fn crates(&self) -> impl Iterator<Item = String> {
+        std::iter::once(self.image)
+            .chain(self.libraries.iter().map(|(name, _)| *name))
+            .map(|name| name.replace('-', "_"))
+    }
+
     /// The sources, relative to their folder.
     fn files(&self, source: &Path) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
-        let mut folders: Vec<PathBuf> = self.packages().map(|(name, _)| source.join(name).join("src")).collect();
+        let mut folders: Vec<PathBuf> = self.libraries.iter().map(|(name, _)| source.join(name).join("src")).collect();
+        folders.push(source.join(self.name).join(self.sources));
         while let Some(folder) = folders.pop() {
             for entry in at(&folder, fs::read_dir(&folder))? {
                 let path = at(&folder, entry)?.path();
@@ -221,7 +229,7 @@ impl Packages {
         let build = |offline: &[&str]| {
             let mut cargo = fixture::cargo();
             cargo.current_dir(source).args(["build", "--quiet", "--message-format", "json", "--package", self.name]);
-            cargo.args(["--bin", self.name, "--profile", profile, "--no-default-features"]);
+            cargo.args(["--bin", self.image, "--profile", profile, "--no-default-features"]);
             cargo.args(["--features", self.features]).args(offline);
             cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0").env("RUSTFLAGS", "--cap-lints=allow");
             for (name, value) in variables {
@@ -236,7 +244,7 @@ impl Packages {
         }
         if output.status.success() {
             let folder = if profile == "dev" { "debug" } else { profile };
-            return Ok(target.join(folder).join(self.name));
+            return Ok(target.join(folder).join(self.image));
         }
         let refused = Refused::read(&output.stdout, source);
         if refused.markers.is_empty() {

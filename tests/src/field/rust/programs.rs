@@ -1,64 +1,122 @@
 //! Which programs there are, and what they do in a run.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::{fs, io};
 
 use crate::tools::Choices;
 
 /// A program whose packages are in the registry.
 pub struct Packages {
-    /// Its name, and that of the package with it and of the image.
+    /// Its name, and that of the package with it.
     pub(super) name: &'static str,
+    /// The name of the image, and of the crate that it is built from.
+    pub(super) image: &'static str,
+    /// The folder of its sources in the package; that of a library is `src`.
+    pub(super) sources: &'static str,
     /// Its own version.
     pub(super) version: &'static str,
     /// The other packages with markers, and their versions.
     pub(super) libraries: &'static [(&'static str, &'static str)],
     /// The features that it needs, with commas.
     pub(super) features: &'static str,
-    /// The arguments of a run, before the file with the input.
+    /// The arguments of a run, before the path of the input.
     pub(super) arguments: &'static [&'static str],
     /// The file in `tests/field/` that is an argument too; there is none if it is empty.
     pub(super) script: &'static str,
-    /// The text of the input.
-    pub(super) input: fn() -> String,
+    /// Writes the input, a file or a folder.
+    pub(super) input: fn(&Path) -> io::Result<()>,
 }
 
 /// All of them.
-pub static PROGRAMS: [Packages; 4] = [
+pub static PROGRAMS: [Packages; 5] = [
     Packages {
         name: "jaq",
+        image: "jaq",
+        sources: "src",
         version: "2.3.0",
         libraries: &[("jaq-core", "2.2.1"), ("jaq-json", "1.1.3"), ("jaq-std", "2.1.2"), ("hifijson", "0.2.3")],
         features: "",
         arguments: &["--compact-output", "--from-file"],
         script: "filter.jq",
-        input: records,
+        input: |path| fs::write(path, records()),
     },
     Packages {
         name: "pulldown-cmark",
+        image: "pulldown-cmark",
+        sources: "src",
         version: "0.13.6",
         libraries: &[("pulldown-cmark-escape", "0.11.0")],
         features: "getopts,html",
         arguments: &["-T", "-m", "-F", "-S", "-U", "-B", "-L", "-P", "-H", "-M", "-G", "-D", "-W"],
         script: "",
-        input: markdown,
+        input: |path| fs::write(path, markdown()),
     },
     Packages {
         name: "hexyl",
+        image: "hexyl",
+        sources: "src",
         version: "0.16.0",
         libraries: &[],
         features: "",
         arguments: &["--color=always"],
         script: "",
-        input: records,
+        input: |path| fs::write(path, records()),
     },
     Packages {
         name: "xsv",
+        image: "xsv",
+        sources: "src",
         version: "0.13.0",
         libraries: &[("csv", "1.4.0"), ("csv-core", "0.1.13")],
         features: "",
         arguments: &["stats", "--everything"],
         script: "",
-        input: table,
+        input: |path| fs::write(path, table()),
+    },
+    Packages {
+        name: "ripgrep",
+        image: "rg",
+        sources: "crates",
+        version: "15.2.0",
+        libraries: &[
+            ("grep-cli", "0.1.12"),
+            ("grep-matcher", "0.1.9"),
+            ("grep-printer", "0.3.1"),
+            ("grep-regex", "0.1.14"),
+            ("grep-searcher", "0.1.17"),
+            ("globset", "0.4.22"),
+            ("ignore", "0.4.35"),
+        ],
+        features: "",
+        // One thread, and no setting of the machine.
+        arguments: &[
+            "--no-config",
+            "--no-ignore-global",
+            "--no-ignore-parent",
+            "--no-require-git",
+            "--threads=1",
+            "--sort=path",
+            "--hidden",
+            "--glob=!**/skipped*/**",
+            "--type-add=written:*.{json,md,csv,txt}",
+            "--type=written",
+            "--smart-case",
+            "--line-number",
+            "--column",
+            "--context=2",
+            "--heading",
+            "--color=always",
+            "--trim",
+            "--max-columns=120",
+            "--max-columns-preview",
+            "--replace=<$1>",
+            r"--regexp=\b(m\w+|räder) (?:of|slot)\b",
+            r"--regexp=tab\\t(bed)",
+            "--regexp=(\"id\": 1[0-9]*7)",
+        ],
+        script: "",
+        input: tree,
     },
 ];
 
@@ -106,6 +164,37 @@ fn records() -> String {
         );
     }
     text
+}
+
+/// A folder with files of each kind, and rules of what is ignored: what ripgrep searches.
+fn tree(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        fs::remove_dir_all(path)?;
+    }
+    let wide: Vec<u8> =
+        "\u{feff}".chars().chain(table().chars().take(9000)).flat_map(|of| (of as u16).to_le_bytes()).collect();
+    let part = |text: String, lines: usize| text.lines().take(lines).collect::<Vec<_>>().join("\n").into_bytes();
+    let files: [(&str, Vec<u8>); 13] = [
+        (".gitignore", b"# what is built\n/built/\n*.tmp\n!kept.txt\n[a-c]*.csv\n".to_vec()),
+        (".ignore", b"**/deep/ignored-?.{txt,md}\nlogs/**\n".to_vec()),
+        (".hidden/notes.txt", b"marker of a site\r\nno\r\nrooms slot\r\n".to_vec()),
+        ("a.csv", part(table(), 9)),
+        ("built/out.txt", b"marker of\n".to_vec()),
+        ("deep/er/.gitignore", b"/x*\n!/x1.md\n".to_vec()),
+        ("deep/er/x1.md", part(markdown(), 60)),
+        ("deep/er/x2.md", part(markdown(), 9)),
+        ("deep/ignored-1.txt", b"marker of\n".to_vec()),
+        ("records.json", part(records(), 150)),
+        ("skipped1/one.txt", b"marker of\n".to_vec()),
+        ("table.txt", wide),
+        ("zeros.txt", [&b"marker of the code\n\0\0\0\n"[..], &part(table(), 99)].concat()),
+    ];
+    for (name, bytes) in files {
+        let file = path.join(name);
+        fs::create_dir_all(file.parent().unwrap_or(path))?;
+        fs::write(file, bytes)?;
+    }
+    Ok(())
 }
 
 /// A table with numbers, texts, quotes and empty fields, a line each: what xsv summarises.

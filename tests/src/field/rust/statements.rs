@@ -21,7 +21,8 @@ pub(super) struct Statement {
 }
 
 /// The statements of a source. What another macro writes has none, and neither has what the compiler
-/// may evaluate: a marker is assembly.
+/// may evaluate: a marker is assembly. One that `#[cfg]` may remove is left out: a marker before it stays,
+/// and the value of the block may be that of the statement before.
 ///
 /// # Errors
 ///
@@ -60,8 +61,10 @@ impl<'ast> Visit<'ast> for Finder {
     fn visit_block(&mut self, block: &'ast Block) {
         for statement in block.stmts.iter().filter(|statement| !matches!(statement, Stmt::Item(_))) {
             // The first token, which may be that of an attribute.
-            let first = statement.to_token_stream().into_iter().next().map_or(statement.span(), |token| token.span());
-            if self.in_function {
+            let mut tokens = statement.to_token_stream().into_iter();
+            let first = tokens.next().map_or(statement.span(), |token| token.span());
+            let is_removable = tokens.next().is_some_and(|token| token.to_string().starts_with("[cfg"));
+            if self.in_function && !is_removable {
                 self.found.push(Statement {
                     offset: first.byte_range().start,
                     line: u32::try_from(first.start().line).unwrap_or(0),
@@ -129,7 +132,9 @@ struct S<const N: usize>;
 impl<const N: usize> S<N> {
     fn one(&self, äö: u8) -> u8 { let c = äö; if c > 1 { c += 1; return c }
         struct Inner;
-        #[cfg(all())]
+        #[cfg(any())]
+        removed();
+        #[allow(unused)]
         let d = [0; { let e = 3; e }];
         vec![{ let f = 3; f }];
         let g = |x: u8| { x + 1 };
@@ -160,7 +165,7 @@ mod inner {
                 "if c > 1 {",
                 "c += 1;",
                 "return c }",
-                "#[cfg(all())]",
+                "#[allow(unused)]",
                 "vec![{",
                 "let g = |x: u8| {",
                 "x + 1 };",
