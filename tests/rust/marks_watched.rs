@@ -125,3 +125,63 @@ fn certain_lines_are_hit_as_often_as_passed(compiler: &str) {
         }
     }
 }
+
+#[test(cases = ["0", "1", "2", "3", "s"])]
+fn certain_lines_of_rust_are_hit_as_often_as_passed(level: &str) {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/marks/counted.rs");
+    let lines = marks::of_counted(&source);
+    assert_eq!(lines.len(), 13, "{lines:#?}");
+    let options: Vec<&str> = lines.iter().flat_map(|(place, _)| ["--mark", place]).collect();
+    let program = folder.path().join("counted");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition", "2024", "-g", &format!("-Copt-level={level}")]);
+    run(rustc.arg(&source).arg("-o").arg(&program));
+    let places = places(&options, &program);
+    let traced = trace(&options, &[&program]);
+    let mut certain = 0;
+    for (place, passes) in &lines {
+        let sites = places.iter().find(|(name, _)| name == place).map_or(&[][..], |(_, sites)| sites);
+        if sites.is_empty() || !sites.iter().all(|(verdict, _)| verdict == "exact" || verdict == "likely") {
+            continue;
+        }
+        let hits = traced.iter().filter(|line| line.contains(&format!(" {place}: "))).count();
+        assert_eq!(hits, *passes, "-O{level}: {place} {sites:?}");
+        certain += 1;
+    }
+    let least = if level == "0" { 12 } else { 7 };
+    assert!(certain >= least, "-O{level}: {certain} of {places:?}");
+    let reasons = |place: &str| -> Vec<&str> {
+        let sites = places.iter().find(|(name, _)| name == place).expect("a marker").1.iter();
+        let mut reasons: Vec<&str> = sites.map(|(_, reason)| reason.as_str()).collect();
+        reasons.dedup();
+        reasons
+    };
+    // The smallest cases of the rules.
+    match level {
+        "0" => assert_eq!(reasons("counted.rs:45"), ["mark_closure"]),
+        "3" => assert_eq!(reasons("counted.rs:42"), ["mark_several_places"]),
+        "2" => {
+            assert_eq!(reasons("counted.rs:9"), ["mark_may_be_moved"], "it begins in a function that is inlined");
+            assert_eq!(reasons("counted.rs:23"), ["mark_missing_copies"]);
+        }
+        _ => {}
+    }
+}
+
+/// The places of each mark in a program, with their verdicts and reasons.
+fn places(options: &[&str], program: &Path) -> Vec<(String, Vec<(String, String)>)> {
+    let mut smark = Command::new(fixture::smark());
+    let said = ended(smark.args(["list", "--json"]).args(options).arg(program)).success();
+    let document: Json = serde_json::from_str(&said).expect("JSON");
+    let text = |of: &Json| of.as_str().unwrap_or_default().to_owned();
+    let sites = |marker: &Json| {
+        let sites = marker["sites"].as_array().expect("sites").iter();
+        sites.map(|site| (text(&site["exactness"]), text(&site["exactness_reason"]))).collect()
+    };
+    let markers = document["images"][0]["markers"].as_array().expect("markers").iter();
+    markers.map(|marker| (text(&marker["name"]), sites(marker))).collect()
+}

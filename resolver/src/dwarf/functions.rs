@@ -13,7 +13,7 @@ use gimli::constants as dw;
 use super::files::SourcePath;
 use super::lines::Lines;
 use super::per_unit::PerUnit;
-use super::unit::{Die, is_cxx};
+use super::unit::{Die, UnitValue, is_cxx};
 use super::units::Units;
 use crate::Error;
 use crate::ranges::RangeMap;
@@ -274,6 +274,35 @@ impl<'s> FunctionIndex<'s> {
             }
         };
         Ok(by_origin.get(&origin).map_or_else(|| Arc::from([]), Arc::clone))
+    }
+
+    /// The inlined instances of a unit that have code and are called at a line, by the number of its file
+    /// in the unit's table (DWARF 5, 3.3.8.2).
+    pub(super) fn called_at(&self, unit: usize, file: u64, line: u32) -> Result<Arc<[usize]>, Error> {
+        let functions = self.of_unit(unit)?;
+        let by_call = match functions.by_call.get() {
+            Some(by_call) => by_call,
+            None => {
+                let mut by_call: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
+                for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Inlined) {
+                    if node.ranges.is_empty() {
+                        continue;
+                    }
+                    let names = [dw::DW_AT_call_file, dw::DW_AT_call_line];
+                    let call = self.units.own_attributes(Die { unit, offset: node.offset }, names)?;
+                    let number = |value: Option<UnitValue<'_>>| match value? {
+                        gimli::AttributeValue::FileIndex(number) => Some(number),
+                        other => other.udata_value(),
+                    };
+                    if let [Some(file), Some(line)] = call.map(number) {
+                        by_call.entry((file, line)).or_default().push(index);
+                    }
+                }
+                let by_call = by_call.into_iter().map(|(call, nodes)| (call, nodes.into())).collect();
+                functions.by_call.get_or_init(|| by_call)
+            }
+        };
+        Ok(by_call.get(&(file, u64::from(line))).map_or_else(|| Arc::from([]), Arc::clone))
     }
 
     fn declaration(

@@ -18,6 +18,8 @@ pub(crate) struct LineCode {
     pub(crate) out_of_line: Option<Die>,
     /// The rows, in the order of the line table.
     pub(crate) pieces: Vec<LinePiece>,
+    /// The code of functions that the line calls, and that are inlined there.
+    pub(crate) inlined: Vec<Range<u64>>,
 }
 
 /// A row of a line (DWARF 5, 6.2.2).
@@ -32,7 +34,7 @@ pub(crate) struct LinePiece {
 }
 
 impl DebugInfo<'_> {
-    /// The code of a line in a unit. `numbers` are the file's numbers in the unit's table.
+    /// The code of a line in a unit, of each instance that has rows of it. `numbers` are the file's numbers in the unit's table.
     ///
     /// # Errors
     ///
@@ -58,11 +60,51 @@ impl DebugInfo<'_> {
                 std::collections::btree_map::Entry::Vacant(new) => {
                     let scope = self.scope_at(at, file.as_str(), line)?;
                     let out_of_line = scope.and_then(|scope| Some(scope.frames.last()?.instance));
-                    new.insert(LineCode { instance, out_of_line, pieces: Vec::new() })
+                    new.insert(LineCode { instance, out_of_line, pieces: Vec::new(), inlined: Vec::new() })
                 }
             };
             code.pieces.push(LinePiece { range, column: row.column, is_statement: row.is_statement });
         }
         Ok(by_instance.into_values().collect())
+    }
+
+    /// The same with the code of functions that are inlined at the line, also of instances without rows.
+    ///
+    /// # Errors
+    ///
+    /// The unit or its line program is malformed.
+    pub(crate) fn line_code_with_calls(
+        &self,
+        unit: usize,
+        file: &SourcePath,
+        numbers: &[u64],
+        line: u32,
+    ) -> Result<Vec<LineCode>, Error> {
+        let mut all = self.line_code(unit, file, numbers, line)?;
+        let index = &self.scopes.functions;
+        let functions = index.of_unit(unit)?;
+        let die = |node| Some(Die { unit, offset: functions.node(node)?.offset });
+        for number in numbers {
+            for &call in index.called_at(unit, *number, line)?.iter() {
+                self.charge(1)?;
+                let parent = functions.node(call).and_then(|node| functions.instance(node.parent?));
+                let Some(instance) = parent.and_then(die) else { continue };
+                let known = all.iter().position(|code| code.instance == Some(instance));
+                let at = known.unwrap_or(all.len());
+                if known.is_none() {
+                    let out_of_line = parent.map(|parent| index.out_of_line(&functions, parent)).transpose()?;
+                    let out_of_line = out_of_line.flatten().and_then(die);
+                    all.push(LineCode {
+                        instance: Some(instance),
+                        out_of_line,
+                        pieces: Vec::new(),
+                        inlined: Vec::new(),
+                    });
+                }
+                let ranges = functions.ranges(call).iter().filter(|range| !range.is_empty()).cloned();
+                all.get_mut(at).into_iter().for_each(|code| code.inlined.extend(ranges.clone()));
+            }
+        }
+        Ok(all)
     }
 }

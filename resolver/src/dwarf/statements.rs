@@ -211,6 +211,58 @@ impl DebugInfo<'_> {
     }
 }
 
+impl DebugInfo<'_> {
+    /// How many instances of the functions of some instances have code in some units, and are none of these.
+    /// A generic function has an entry for each type, and a function of a header one in each unit: all that
+    /// are declared at one place of a file with one name are one function.
+    ///
+    /// # Errors
+    ///
+    /// A unit is malformed.
+    pub(crate) fn copies_without(&self, units: &[usize], file: &SourcePath, with: &[Die]) -> Result<u32, Error> {
+        let index = &self.scopes.functions;
+        let mut with_nodes: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut wanted: BTreeSet<(u32, Box<[u8]>)> = BTreeSet::new();
+        for instance in with {
+            let Some(node) = index.of_unit(instance.unit)?.at_offset(instance.offset) else { continue };
+            with_nodes.entry(instance.unit).or_default().insert(node);
+            let origin = self.units.root_origin(*instance)?;
+            let declared = index.declared_in(origin.unit, file)?;
+            self.charge(declared.len() as u64)?;
+            let of_origin = declared.iter().find(|declared| declared.origin == origin);
+            wanted.extend(of_origin.map(|declared| (declared.line, declared.name.clone())));
+        }
+        let mut missing = 0u32;
+        for &unit in units {
+            let functions = index.of_unit(unit)?;
+            let declared = index.declared_in(unit, file)?;
+            self.charge(declared.len() as u64)?;
+            let origins = declared.iter().filter(|of| wanted.contains(&(of.line, of.name.clone()))).map(|of| of.origin);
+            let nothing = BTreeSet::new();
+            let with = with_nodes.get(&unit).unwrap_or(&nothing);
+            for origin in origins.collect::<BTreeSet<Die>>() {
+                for &node in index.instances_of(unit, origin)?.iter() {
+                    self.charge(1)?;
+                    let mut below = with.range(node..functions.below(node).end.max(node));
+                    missing = missing.saturating_add(u32::from(below.next().is_none()));
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Whether an instance is of a closure, or of an asynchronous block, that begins at a line. rustc names
+    /// both in braces.
+    ///
+    /// # Errors
+    ///
+    /// Its entry is malformed.
+    pub(crate) fn is_closure_at(&self, instance: Die, file: &SourcePath, line: u32) -> Result<bool, Error> {
+        Ok(self.units.name(instance)?.is_some_and(|name| name.starts_with(b"{"))
+            && self.scopes.lines.declared(instance)?.as_ref() == Some(&(file.clone(), line)))
+    }
+}
+
 /// Whether two rows of a line are of one copy of its statement.
 fn is_one_copy(rows: &Rows, one: usize, other: usize) -> bool {
     let address = |index| rows.get(index).map(|row| row.address);

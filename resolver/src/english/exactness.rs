@@ -137,6 +137,9 @@ fn mark(reason: MarkReason) -> String {
         MarkReason::SeveralPlaces { count } => {
             format!("the line has code in {count} places of the function, which may be parts of it or copies")
         }
+        MarkReason::Closure => {
+            "it is in a closure that begins on the line, which need not run as often as the line".to_owned()
+        }
         MarkReason::NoStatement => "no statement begins on the line: what is there is part of another one".to_owned(),
         MarkReason::OtherLine => {
             "the optimiser left no code of the line, and the next line that has some need not run as often".to_owned()

@@ -230,6 +230,7 @@ impl ScopeTree {
             spans,
             declared: OnceLock::new(),
             by_origin: OnceLock::new(),
+            by_call: OnceLock::new(),
             dropped: OnceLock::new(),
             unoptimized: OnceLock::new(),
         })

@@ -2,9 +2,11 @@
 //!
 //! A line of unoptimised code is entered at one place. An optimiser moves, copies and merges code. gcc
 //! says where each copy of a statement begins (`-gstatement-frontiers`). LLVM does not: the code of the
-//! line is entered where control comes from other code, if one such place leads to all the others.
+//! line is entered where control comes from other code, if one such place leads to all the others. A
+//! function that is inlined where the line calls it belongs to the code of the line.
 //! `benches/marks` counts how often each of these is right.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -95,18 +97,35 @@ impl<'a> LineOfUnits<'_, 'a> {
     /// The sites of exactly this line.
     fn sites(&self, line: u32, origin: Origin) -> Result<Vec<FoundSite>, Error> {
         let mut sites = Vec::new();
+        let missing = OnceCell::new();
         for (unit, numbers) in self.units {
             let by_gcc = self.info().producer(*unit) == Producer::Gcc;
             let has_statements = by_gcc && self.info().frontiers(*unit) == Frontiers::Written;
             let places = match has_statements {
-                true => self.statements(*unit, numbers, line)?,
-                false => self.entered(*unit, numbers, line)?,
+                true => self.statements(*unit, numbers, line, &missing)?,
+                false => self.entered(*unit, numbers, line, &missing)?,
             };
             let site = |(at, reason)| {
                 let certainty = PlaceCertainty::Place(reason);
                 Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty, callee: None })
             };
             sites.extend(places.into_iter().filter_map(site));
+        }
+        if sites.is_empty() {
+            sites = self.in_closures(line, origin)?;
+        }
+        Ok(sites)
+    }
+
+    /// The sites in closures that begin at a line.
+    fn in_closures(&self, line: u32, origin: Origin) -> Result<Vec<FoundSite>, Error> {
+        let mut sites = Vec::new();
+        let certainty = PlaceCertainty::Place(MarkReason::Closure);
+        for (unit, numbers) in self.units {
+            for code in &self.code(*unit, numbers, line)?.1 {
+                let site = |(at, _)| Some(FoundSite { pc: self.debug.pc(at)?, origin, certainty, callee: None });
+                sites.extend(self.entered_in(code)?.into_iter().filter_map(site));
+            }
         }
         Ok(sites)
     }
@@ -120,7 +139,13 @@ impl<'a> LineOfUnits<'_, 'a> {
     }
 
     /// Where the copies of the first statement of a line begin, as gcc says.
-    fn statements(&self, unit: usize, numbers: &[u64], line: u32) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
+    fn statements(
+        &self,
+        unit: usize,
+        numbers: &[u64],
+        line: u32,
+        known: &OnceCell<u32>,
+    ) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
         let found = self.info().statements(unit, self.path, numbers, line, StatementRows::First)?;
         let mut places = Vec::new();
         for copies in found.copies.chunk_by(|one, other| one.instance == other.instance) {
@@ -146,7 +171,7 @@ impl<'a> LineOfUnits<'_, 'a> {
         }
         if places.is_empty() {
             // What is left of the line is part of statements that begin elsewhere.
-            let pieces = self.entered(unit, numbers, line)?;
+            let pieces = self.entered(unit, numbers, line, known)?;
             places.extend(pieces.into_iter().map(|(at, _)| (at, MarkReason::NoStatement)));
         }
         Ok(places)
@@ -218,16 +243,53 @@ impl<'a> LineOfUnits<'_, 'a> {
         (!begins_block && is_avoided).then_some(MarkReason::WayAround)
     }
 
+    /// The code of a line, and that of closures that begin there.
+    fn code(&self, unit: usize, numbers: &[u64], line: u32) -> Result<(Vec<LineCode>, Vec<LineCode>), Error> {
+        let (mut all, mut of_closures) = (Vec::new(), Vec::new());
+        for code in self.info().line_code_with_calls(unit, self.path, numbers, line)? {
+            let instance = code.instance;
+            let is_closure =
+                instance.map(|instance| self.info().is_closure_at(instance, self.path, line)).transpose()?;
+            if is_closure == Some(true) { of_closures.push(code) } else { all.push(code) }
+        }
+        Ok((all, of_closures))
+    }
+
+    /// How many copies of the functions of a line have code, and none of the line. `known` keeps it for the
+    /// other units.
+    fn missing(&self, line: u32, known: &OnceCell<u32>) -> Result<u32, Error> {
+        if let Some(known) = known.get() {
+            return Ok(*known);
+        }
+        let mut with = Vec::new();
+        for (unit, numbers) in self.units {
+            with.extend(self.code(*unit, numbers, line)?.0.iter().filter_map(|code| code.instance));
+        }
+        let units: Vec<usize> = self.units.iter().map(|(unit, _)| *unit).collect();
+        let missing = self.info().copies_without(&units, self.path, &with)?;
+        Ok(*known.get_or_init(|| missing))
+    }
+
     /// Where control enters the code of a line.
-    fn entered(&self, unit: usize, numbers: &[u64], line: u32) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
+    fn entered(
+        &self,
+        unit: usize,
+        numbers: &[u64],
+        line: u32,
+        known: &OnceCell<u32>,
+    ) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
         let mut places = Vec::new();
-        let all = self.info().line_code(unit, self.path, numbers, line)?;
+        let (all, _) = self.code(unit, numbers, line)?;
         for code in &all {
             places.extend(self.entered_in(code)?);
         }
         if places.iter().any(|(_, reason)| *reason == MarkReason::MayBeMoved) {
-            let missing = self.info().instances_without(unit, all.iter().filter_map(|code| code.instance))?;
-            let beside = self.beside(unit, numbers, line)?;
+            let missing = self.missing(line, known)?;
+            // In Rust most lines beside one are parts of an expression.
+            let beside = match self.info().producer(unit) {
+                Producer::Rust => <[BTreeMap<_, _>; 2]>::default(),
+                _ => self.beside(unit, numbers, line)?,
+            };
             self.lower(line, &mut places, missing, |code, at, detours| self.is_avoided(code, at, detours, &beside))?;
         }
         Ok(places)
@@ -236,8 +298,9 @@ impl<'a> LineOfUnits<'_, 'a> {
     fn entered_in(&self, line: &LineCode) -> Result<Vec<(Vaddr, MarkReason)>, Error> {
         let has_statement = line.pieces.iter().any(|piece| piece.is_statement);
         let pieces = || line.pieces.iter().filter(|piece| piece.is_statement || !has_statement);
-        let first = || pieces().map(|piece| piece.range.start).min().map(Vaddr);
-        let ranges: Vec<_> = line.pieces.iter().map(|piece| piece.range.clone()).collect();
+        let first =
+            || pieces().map(|piece| &piece.range).chain(&line.inlined).map(|range| range.start).min().map(Vaddr);
+        let ranges: Vec<_> = line.pieces.iter().map(|piece| &piece.range).chain(&line.inlined).cloned().collect();
         let region = Region::new(&ranges);
         let code = line.out_of_line.and_then(|of| self.lookup.instructions?.function(of));
         let Some((code, entries)) = code.and_then(|code| code.entries(&region).map(|entries| (code, entries))) else {
@@ -255,7 +318,7 @@ impl<'a> LineOfUnits<'_, 'a> {
                 () if code.is_repeated(&region, at) => MarkReason::Repeats,
                 () if count > 1 => MarkReason::SeveralPlaces { count },
                 () if is_unoptimized => MarkReason::Begins,
-                () if !has_statement => MarkReason::NoStatement,
+                () if !has_statement && line.inlined.is_empty() => MarkReason::NoStatement,
                 () if copies.is_empty() => MarkReason::MayBeMoved,
                 () => {
                     let count = u32::try_from(copies.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -269,12 +332,23 @@ impl<'a> LineOfUnits<'_, 'a> {
 }
 
 /// Where copies of the beginning of a line may be: pieces of its column that are not where the line begins,
-/// or straight behind that. The compiler schedules code between calls.
+/// or straight behind that. The compiler schedules code between calls. If the line begins in a function that
+/// is inlined there, they are those of any column that are not the first one.
 fn copies(pieces: &[LinePiece], at: Vaddr, code: &FunctionCode<'_>) -> Vec<Vaddr> {
-    let column = pieces.iter().find(|piece| piece.range.contains(&at.0)).map_or(0, |piece| piece.column);
+    let mut first: BTreeMap<u16, Vaddr> = BTreeMap::new();
+    match pieces.iter().find(|piece| piece.range.contains(&at.0)) {
+        Some(piece) => drop(first.insert(piece.column, at)),
+        None => {
+            for piece in pieces.iter().filter(|piece| !piece.range.is_empty()) {
+                let start = Vaddr(piece.range.start);
+                first.entry(piece.column).and_modify(|first| *first = start.min(*first)).or_insert(start);
+            }
+        }
+    }
     let is_other = |piece: &&LinePiece| {
         let start = Vaddr(piece.range.start);
-        piece.column == column && !piece.range.is_empty() && start != at && !code.is_straight(at, start)
+        let first = first.get(&piece.column).copied();
+        !piece.range.is_empty() && first.is_some_and(|first| start != first && !code.is_straight(first, start))
     };
     pieces.iter().filter(is_other).map(|piece| Vaddr(piece.range.start)).collect()
 }
