@@ -1,9 +1,10 @@
 //! The printf grammar on arbitrary bytes: pieces and errors cover the format without gaps, and words
-//! have names and values.
+//! have names and values. The form of a value has levels, or members with names.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use simple_markers_record::printf::{self, Piece};
+use simple_markers_record::value_form::{MAX_LEVELS, ValueForm};
 use simple_markers_record::{conversion, names};
 
 fuzz_target!(|format: &[u8]| {
@@ -23,6 +24,14 @@ fuzz_target!(|format: &[u8]| {
                         assert!((i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value));
                     }
                 }
+                match conversion.form(format) {
+                    Some(ValueForm::Levels(levels)) => assert!((1..=MAX_LEVELS).contains(&levels)),
+                    Some(ValueForm::Members(paths)) => {
+                        assert!(paths.iter().all(|path| path.members().all(|member| !member.is_empty())));
+                    }
+                    Some(ValueForm::Whole | ValueForm::Formatted(_)) | None => {}
+                }
+                assert_eq!(conversion.form.is_some(), conversion.form(format).is_some());
                 if let Some(mistake) = names::mistake(format, conversion.written().end, conversion.specifier) {
                     assert!(format.get(mistake.range).is_some());
                 }

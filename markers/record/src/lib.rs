@@ -10,9 +10,11 @@
 //! - [`STRINGS`] (`.debug.simple_marker.str`): the strings of the site records, read by
 //!   [`strings`].
 //!
-//! [`printf`] parses the format of a marker with the words of [`names`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the
-//! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
-//! list. [`c_string`] reads the formats that users write. [`buffer`] is what a program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
+//! [`printf`] parses the format of a marker with the words of [`names`] and the forms of whole values
+//! of [`value_form`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the table
+//! of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and
+//! [`args`] the argument list. [`c_string`] reads the formats that users write. [`buffer`] is what a
+//! program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
 //! so they cannot disagree. Nothing here panics on any input.
@@ -39,6 +41,7 @@ pub mod site;
 pub mod specifier;
 pub mod strings;
 pub mod tsdl;
+pub mod value_form;
 
 pub use error::{Error, ErrorKind};
 

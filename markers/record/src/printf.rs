@@ -1,5 +1,6 @@
 //! The grammar of printf formats: `%[flags][width][.precision][length]conversion`, ISO C23 7.23.6.1
-//! with the GNU flag `'`, and words in braces behind a conversion ([`crate::names`]).
+//! with the GNU flag `'`, and braces behind a conversion: words ([`crate::names`]) or the form of a
+//! whole value ([`crate::value_form`]).
 //!
 //! The parser returns the pieces of a format with their byte ranges, so an error can point at a
 //! conversion inside the format. [`crate::conversion`] has the types that a conversion accepts.
@@ -9,6 +10,7 @@ use core::ops::Range;
 
 use crate::names::{self, Words};
 use crate::specifier::Specifier;
+use crate::value_form::{self, ValueForm};
 
 /// One piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub enum Piece {
 /// One conversion of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// Its bytes in the format, from `%` to the conversion specifier, or to the braces with its words.
+    /// Its bytes in the format, from `%` to the conversion specifier, or to the braces behind it.
     pub range: Range<usize>,
     /// Its flags.
     pub flags: Flags,
@@ -38,14 +40,16 @@ pub struct Conversion {
     pub specifier: Specifier,
     /// What is between the braces behind it; `None` if no words follow.
     pub words: Option<Range<usize>>,
+    /// What is between the braces behind `%p`; `None` if it shows an address.
+    pub form: Option<Range<usize>>,
 }
 
 impl Conversion {
-    /// Its bytes in the format without its words: from `%` to the conversion specifier.
+    /// Its bytes in the format without its braces: from `%` to the conversion specifier.
     #[must_use]
     pub fn written(&self) -> Range<usize> {
-        match &self.words {
-            Some(words) => self.range.start..words.start.saturating_sub(1),
+        match self.words.as_ref().or(self.form.as_ref()) {
+            Some(inner) => self.range.start..inner.start.saturating_sub(1),
             None => self.range.clone(),
         }
     }
@@ -55,6 +59,12 @@ impl Conversion {
     #[must_use]
     pub fn words<'f>(&self, format: &'f [u8]) -> Option<Words<'f>> {
         names::words(format.get(self.words.clone()?)?)
+    }
+
+    /// How the conversion shows a whole value, in the format that it is in; `None` unless it is `%p{..}`.
+    #[must_use]
+    pub fn form<'f>(&self, format: &'f [u8]) -> Option<ValueForm<'f>> {
+        value_form::value_form(format.get(self.form.clone()?)?)
     }
 
     /// How many arguments of type `int` precede the conversion's own: one for each `*`.
@@ -255,17 +265,19 @@ impl Pieces<'_> {
             b'n' => FormatErrorKind::WritesMemory,
             _ => FormatErrorKind::Unknown(letter),
         })?;
-        let words = self.words(specifier);
+        let takes_form = value_form::takes_form(specifier, &(start..self.offset));
+        let words = self.braces(names::takes_words(specifier), |inner| names::words(inner).is_some());
+        let form = self.braces(takes_form, |inner| value_form::value_form(inner).is_some());
         let range = start..self.offset;
-        Ok(Piece::Conversion(Conversion { range, flags, width, precision, length, specifier, words }))
+        Ok(Piece::Conversion(Conversion { range, flags, width, precision, length, specifier, words, form }))
     }
 
-    fn words(&mut self, specifier: Specifier) -> Option<Range<usize>> {
-        let inner = names::braced(self.format.get(self.offset..)?)?;
-        if !names::takes_words(specifier) {
+    /// Takes the braces that follow, if they may follow and are no text. Returns what is between them.
+    fn braces(&mut self, may_follow: bool, is_no_text: impl Fn(&[u8]) -> bool) -> Option<Range<usize>> {
+        if !may_follow {
             return None;
         }
-        names::words(inner)?;
+        let inner = names::braced(self.format.get(self.offset..)?).filter(|inner| is_no_text(inner))?;
         let start = self.offset.checked_add(1)?;
         let end = start.checked_add(inner.len())?;
         self.offset = end.checked_add(1)?;
@@ -358,6 +370,7 @@ mod tests {
                 length: Length::L,
                 specifier: Specifier::new(b'd').unwrap(),
                 words: None,
+                form: None,
             })
         );
         assert_eq!(pieces[4], Piece::Literal(14..15));
@@ -389,6 +402,23 @@ mod tests {
         let pieces: Vec<_> = parse(format.as_bytes()).map(Result::unwrap).collect();
         assert_eq!(pieces[4], Piece::Literal(33..36));
         assert_eq!(&format[33..36], "{} ");
+    }
+
+    #[test]
+    fn the_form_of_a_value_belongs_to_a_plain_p() {
+        let format = "a %p{} %p{*}{} %p{tag, owner.name} %p{:>8} %p %p{a b} %8p{} %-p{*} %lp{} %d{} %s{} %p{a%d} %p {}";
+        let read = conversions(format);
+        let forms: Vec<_> = read.iter().map(|read| read.form.clone().map(|form| &format[form])).collect();
+        let mut expected = vec![Some(""), Some("*"), Some("tag, owner.name"), Some(":>8")];
+        expected.resize(forms.len(), None);
+        assert_eq!(forms, expected);
+        assert_eq!((&format[read[2].range.clone()], &format[read[2].written()]), ("%p{tag, owner.name}", "%p"));
+        assert_eq!(read[1].form(format.as_bytes()), Some(ValueForm::Levels(1)));
+        assert_eq!((&format[read[4].range.clone()], read[4].form(format.as_bytes())), ("%p", None));
+        assert_eq!(arguments(b"%p{a,b} %p{:5}"), Ok(2));
+        let pieces: Vec<_> = parse(format.as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(pieces[4], Piece::Literal(12..15));
+        assert_eq!(&format[12..15], "{} ");
     }
 
     #[test]
