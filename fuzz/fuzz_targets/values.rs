@@ -12,8 +12,8 @@ use simple_markers_resolver::location::Machine;
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::record::printf::{Piece, parse};
 use simple_markers_resolver::types::{
-    Language, Limits, Member, Object, OpaqueReason, ReadContext, Sequence, SequenceKind, Shape, Type, Variant,
-    Variants, printf, render,
+    Language, Limits, Member, MemberChoice, MemoryFunction, Object, OpaqueReason, ReadContext, Sequence, SequenceKind,
+    Shape, Type, Variant, Variants, printf, render, tree_of, write_json, write_lines,
 };
 
 const NAMES: [&str; 12] =
@@ -111,8 +111,9 @@ fuzz_target!(|input: &[u8]| {
     let (bytes, format, making) = (part(&mut input), part(&mut input), part(&mut input));
     let of = Maker { input: making, left: 40 }.of();
     let gone = u64::from(how >> 4)..u64::from(how >> 4) * 3;
-    let object = Object { bytes, optimized_out: if how & 4 == 0 { &[] } else { slice::from_ref(&gone) } };
-    let memory = |address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into);
+    let optimized_out = if how & 4 == 0 { &[] } else { slice::from_ref(&gone) };
+    let object = Object { bytes, optimized_out, is_cut: how & 64 != 0 };
+    let memory = MemoryFunction(|address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into));
     let reading = ReadContext {
         byte_order: if how & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big },
         language: if how & 2 == 0 { Language::C } else { Language::Rust },
@@ -122,6 +123,13 @@ fuzz_target!(|input: &[u8]| {
     };
     let rendered = render(&of, object, &reading);
     assert!(rendered.text.len() < 1 << 16, "{} bytes", rendered.text.len());
+    let path = || (0..how >> 6).map(|at| NAMES[usize::from(how.wrapping_add(at)) % NAMES.len()].into()).collect();
+    let members = if how & 8 == 0 { vec![path()] } else { Vec::new() };
+    let tree = tree_of(&of, object, &reading, &MemberChoice { members, levels: (how & 16 == 0).then_some(how >> 5) });
+    let (mut lines, mut json) = (String::new(), String::new());
+    write_lines(&tree, reading.language, 0, &mut lines);
+    write_json(&tree, &mut json);
+    assert!(lines.len() < 1 << 18 && json.len() < 1 << 18, "{} and {} bytes", lines.len(), json.len());
     for piece in parse(format).take(4) {
         let Ok(Piece::Conversion(conversion)) = piece else { continue };
         if let Ok(printed) = printf(&conversion, &[how.into(), -3], &of, object, &reading) {

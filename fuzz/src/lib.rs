@@ -13,7 +13,7 @@ use simple_markers_resolver::fuzzing::{
 };
 use simple_markers_resolver::location::{InfoOffset, Location, LocationNames, Machine, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
-use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
+use simple_markers_resolver::types::{Language, Limits, MemoryFunction, Object, ReadContext, render};
 
 pub mod ghosts;
 
@@ -233,7 +233,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
     }
     let Ok(described) = info.describe_type(of, 2) else { return };
     let Ok(bytes) = location.evaluate(&Fake, size) else { return };
-    let memory = |address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into);
+    let memory = MemoryFunction(|address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into));
     let reading = ReadContext {
         byte_order: ByteOrder::Little,
         language: Language::Rust,

@@ -9,7 +9,9 @@ use simple_markers_record::printf::{Conversion, Count, Piece, parse};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::text::from_bytes;
-use simple_markers_resolver::types::{Language, Limits, Names, Object, ReadContext, Shape, Type, printf};
+use simple_markers_resolver::types::{
+    Language, Limits, MemoryFunction, Names, Object, ReadContext, Shape, Type, printf,
+};
 
 use crate::hit::Hit;
 use crate::plan::{Placeholder, PlannedArgument};
@@ -151,7 +153,7 @@ fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mu
         Value::Array { .. } => return plain(value, out),
     };
     let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
-    let (byte_order, memory) = (ByteOrder::Little, |_: u64, _: &mut [u8]| false);
+    let (byte_order, memory) = (ByteOrder::Little, MemoryFunction(|_: u64, _: &mut [u8]| false));
     let context = ReadContext { byte_order, language: Language::Rust, x87: true, memory: &memory, limits };
     match printf(conversion, stars, &of, Object::new(bytes), &context) {
         Ok(rendered) => out.push_str(&rendered.text),

@@ -21,6 +21,7 @@ pub mod probe;
 pub(crate) mod rates;
 pub(crate) mod sites;
 pub(crate) mod types;
+pub(crate) mod values;
 
 use std::fmt::Display;
 

@@ -12,7 +12,7 @@ use super::{Argument, Encoding};
 use crate::address::RuntimeAddress;
 use crate::english;
 use crate::location::{Location, MAX_VALUE_SIZE, Machine, Piece, Processor, Source, Unreadable};
-use crate::types::{self, Limits, Object, ReadContext, RenderedText, Shape, Type};
+use crate::types::{self, Limits, MemoryFunction, Object, ReadContext, RenderedText, Shape, Type};
 
 /// The bytes of an argument's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Argument {
     /// Those of [`Argument::read`].
     pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<RenderedText>, Unreadable> {
         let (Some(value), Some(of)) = (self.read(machine)?, self.kind()) else { return Ok(None) };
-        let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
+        let object = Object { bytes: &value.bytes, optimized_out: &value.gone, ..Object::default() };
         Ok(Some(self.with_reading(machine, processor, |reading| types::render(&of, object, reading))))
     }
 
@@ -85,7 +85,7 @@ impl Argument {
         let (Some(value), Some(of)) = (value, self.kind()) else {
             return Err(english::arguments::why(self));
         };
-        let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
+        let object = Object { bytes: &value.bytes, optimized_out: &value.gone, ..Object::default() };
         self.with_reading(machine, processor, |reading| types::printf(&conversion, stars, &of, object, reading))
     }
 
@@ -110,7 +110,7 @@ impl Argument {
         then: impl FnOnce(&ReadContext<'_>) -> T,
     ) -> T {
         let byte_order = if machine.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
-        let memory = |address: u64, into: &mut [u8]| machine.read(RuntimeAddress(address), into);
+        let memory = MemoryFunction(|address: u64, into: &mut [u8]| machine.read(RuntimeAddress(address), into));
         then(&ReadContext {
             byte_order,
             language: self.language,

@@ -3,21 +3,41 @@
 //! A type is a tree that is cut off behind pointers at a fixed depth. Types may refer to each other
 //! in cycles; a tree may not.
 
+mod choice;
 mod decimal;
 mod float;
+mod layout;
 mod limits;
+mod memory;
 mod names;
 mod object;
 mod printf;
+mod problem;
 mod quote;
 mod render;
 mod shape;
+mod tree;
+mod tree_json;
+mod tree_reader;
+#[cfg(test)]
+mod tree_tests;
+mod tree_text;
 mod wrappers;
 
+pub use choice::MemberChoice;
 pub use limits::Limits;
+pub use memory::{Memory, MemoryChunk, MemoryFunction, MemoryRead, MemorySnapshot};
 pub use names::Names;
 pub use object::{Object, ReadContext};
 pub use printf::printf;
+pub use problem::ValueProblem;
 pub use render::{RenderedText, render};
 pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+pub use tree::{
+    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
+    ValueTree, VariantValue,
+};
+pub use tree_json::write_json;
+pub use tree_reader::{tree, tree_of};
+pub use tree_text::{write_lines, write_text};
 pub(crate) use wrappers::{names_text, pointee, short_name, transparent};

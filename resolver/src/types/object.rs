@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use simple_markers_record::ByteOrder;
 
-use super::{Language, Limits};
+use super::memory::{Memory, MemoryRead};
+use super::{Language, Limits, ValueProblem};
 
 /// The bytes of a value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +15,8 @@ pub struct Object<'a> {
     pub bytes: &'a [u8],
     /// The unknown bits, numbered as in [`crate::types::Member::bit_offset`].
     pub optimized_out: &'a [Range<u64>],
+    /// Whether the value has more bytes, which were not copied because a limit was reached.
+    pub is_cut: bool,
 }
 
 /// How values are read and formatted.
@@ -26,8 +29,8 @@ pub struct ReadContext<'a> {
     /// Whether a `long double` of 12 or 16 bytes has the x86 extended format. Otherwise it is IEEE
     /// 754 binary128.
     pub x87: bool,
-    /// Fills the bytes from memory at an address. Returns `false` if the memory cannot be read.
-    pub memory: &'a dyn Fn(u64, &mut [u8]) -> bool,
+    /// The memory that pointers lead to.
+    pub memory: &'a dyn Memory,
     /// Limits on the amount of data read and written.
     pub limits: Limits,
 }
@@ -44,26 +47,23 @@ impl std::fmt::Debug for ReadContext<'_> {
     }
 }
 
-/// The placeholder for unknown bits.
-pub(super) const UNKNOWN: &str = "<optimised out>";
-
-/// The placeholder for bits beyond the end of the value.
-pub(super) const OUTSIDE: &str = "<not all of it was read>";
-
 impl<'a> Object<'a> {
     /// Creates an object whose bytes are all known.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, optimized_out: &[] }
+        Self { bytes, ..Self::default() }
     }
 
     /// Reads up to 128 bits, starting at bit `from`. The error says why they are not known.
-    pub(super) fn bits(&self, order: ByteOrder, from: u64, size: u64) -> Result<u128, &'static str> {
+    pub(super) fn bits(&self, order: ByteOrder, from: u64, size: u64) -> Result<u128, ValueProblem> {
         self.check(from, size)?;
         let mut value = 0u128;
         for at in 0..size.min(128) {
             let bit = from.wrapping_add(at);
-            let byte = usize::try_from(bit / 8).ok().and_then(|index| self.bytes.get(index)).ok_or(OUTSIDE)?;
+            let byte = usize::try_from(bit / 8)
+                .ok()
+                .and_then(|index| self.bytes.get(index))
+                .ok_or(ValueProblem::Incomplete)?;
             let weight = bit % 8;
             match order {
                 ByteOrder::Little => value |= u128::from((byte >> weight) & 1) << at,
@@ -74,7 +74,7 @@ impl<'a> Object<'a> {
     }
 
     /// Reads bytes, starting at bit `from`. The error says why they are not known.
-    pub(super) fn bytes(&self, from: u64, size: u64) -> Result<&'a [u8], &'static str> {
+    pub(super) fn bytes(&self, from: u64, size: u64) -> Result<&'a [u8], ValueProblem> {
         self.check(from, size.saturating_mul(8))?;
         let range = || {
             let start = usize::try_from(from / 8).ok()?;
@@ -82,18 +82,18 @@ impl<'a> Object<'a> {
             self.bytes.get(start..end)
         };
         match from % 8 {
-            0 => range().ok_or(OUTSIDE),
-            _ => Err("<not at a whole byte>"),
+            0 => range().ok_or(ValueProblem::Incomplete),
+            _ => Err(ValueProblem::NotAligned),
         }
     }
 
-    fn check(&self, from: u64, size: u64) -> Result<(), &'static str> {
-        let end = from.checked_add(size).ok_or(OUTSIDE)?;
+    fn check(&self, from: u64, size: u64) -> Result<(), ValueProblem> {
+        let end = from.checked_add(size).ok_or(ValueProblem::Incomplete)?;
         if end > (self.bytes.len() as u64).saturating_mul(8) {
-            return Err(OUTSIDE);
+            return Err(if self.is_cut { ValueProblem::NotCaptured } else { ValueProblem::Incomplete });
         }
         match self.optimized_out.iter().any(|bits| bits.start < end && from < bits.end) {
-            true => Err(UNKNOWN),
+            true => Err(ValueProblem::OptimizedOut),
             false => Ok(()),
         }
     }
@@ -110,34 +110,52 @@ pub(super) fn number(bits: u128, size: u64, signed: bool) -> i128 {
 }
 
 impl ReadContext<'_> {
-    /// Reads the bytes at an address. `None` if they cannot be read.
-    pub(super) fn at(&self, address: u64, size: u64) -> Option<Vec<u8>> {
-        let size = usize::try_from(size).ok().filter(|size| *size <= self.limits.memory)?;
-        let mut bytes = vec![0; size];
-        (size == 0 || (self.memory)(address, &mut bytes)).then_some(bytes)
+    /// Reads the bytes at an address. The error says why they are not known.
+    pub(super) fn at(&self, address: u64, size: u64) -> Result<Vec<u8>, ValueProblem> {
+        let unreadable = || ValueProblem::Unreadable { address, length: size };
+        let length = usize::try_from(size).ok().filter(|size| *size <= self.limits.memory).ok_or_else(unreadable)?;
+        let mut bytes = vec![0; length];
+        if size == 0 {
+            return Ok(bytes);
+        }
+        match self.memory.read(address, &mut bytes) {
+            MemoryRead::Complete => Ok(bytes),
+            MemoryRead::Unreadable => Err(unreadable()),
+            MemoryRead::NotCaptured => Err(ValueProblem::NotCaptured),
+        }
     }
 
-    /// Reads bytes up to a NUL, but at most `most`. Also returns whether a NUL was found. `None` if
-    /// the memory ends first.
-    pub(super) fn string_at(&self, address: u64, most: usize) -> Option<(Vec<u8>, bool)> {
+    /// Reads the first bytes at an address, or all: those that are there. There is at least one, or
+    /// `size` is 0. The error says why there is none.
+    pub(super) fn start_at(&self, address: u64, size: u64) -> Result<Vec<u8>, ValueProblem> {
+        match self.memory.available(address, size).min(size) {
+            0 => self.at(address, size),
+            available => self.at(address, available),
+        }
+    }
+
+    /// Reads bytes up to a NUL, but at most `most`. Also returns whether a NUL was found. The error
+    /// says why the memory ends first.
+    pub(super) fn string_at(&self, address: u64, most: usize) -> Result<(Vec<u8>, bool), ValueProblem> {
         let (mut bytes, mut at) = (Vec::new(), address);
         while bytes.len() < most {
             // Read up to a multiple of 64, so that no read crosses a page boundary.
             let size = (64 - at % 64).min((most - bytes.len()) as u64);
-            let (chunk, size) = match self.at(at, size) {
-                Some(chunk) => (chunk, size),
-                None => (self.at(at, 1)?, 1),
+            let chunk = match self.start_at(at, size).or_else(|_| self.at(at, 1)) {
+                Err(ValueProblem::NotCaptured) if !bytes.is_empty() => return Ok((bytes, false)),
+                chunk => chunk?,
             };
+            let size = chunk.len() as u64;
             match chunk.iter().position(|byte| *byte == 0) {
                 Some(end) => {
                     bytes.extend(chunk.iter().take(end));
-                    return Some((bytes, true));
+                    return Ok((bytes, true));
                 }
                 None => bytes.extend(chunk),
             }
-            at = at.checked_add(size)?;
+            at = at.checked_add(size).ok_or(ValueProblem::Unreadable { address: at, length: size })?;
         }
-        Some((bytes, false))
+        Ok((bytes, false))
     }
 }
 
@@ -152,12 +170,12 @@ mod tests {
         assert_eq!(object.bits(ByteOrder::Little, 6, 4), Ok(0b1110));
         assert_eq!(object.bits(ByteOrder::Big, 0, 4), Ok(0b1010));
         assert_eq!(object.bits(ByteOrder::Big, 0, 16), Ok(0xa603));
-        assert_eq!(object.bits(ByteOrder::Little, 9, 8), Err(OUTSIDE));
-        assert_eq!(object.bits(ByteOrder::Little, u64::MAX, 8), Err(OUTSIDE));
+        assert_eq!(object.bits(ByteOrder::Little, 9, 8), Err(ValueProblem::Incomplete));
+        assert_eq!(object.bits(ByteOrder::Little, u64::MAX, 8), Err(ValueProblem::Incomplete));
         let gone = 8..16;
         let object = Object { optimized_out: std::slice::from_ref(&gone), ..object };
         assert_eq!(object.bits(ByteOrder::Little, 0, 8), Ok(0xa6));
-        assert_eq!(object.bits(ByteOrder::Little, 7, 2), Err(UNKNOWN));
+        assert_eq!(object.bits(ByteOrder::Little, 7, 2), Err(ValueProblem::OptimizedOut));
         assert_eq!((number(0xff, 8, true), number(0xff, 8, false), number(5, 3, true)), (-1, 255, -3));
     }
 }

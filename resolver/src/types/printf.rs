@@ -4,10 +4,11 @@
 use simple_markers_record::printf::{Conversion, Count, Flags, Length};
 
 use super::float::Float;
-use super::object::{OUTSIDE, Object, ReadContext, number};
-use super::render::{choose, ends, is_byte};
-use super::wrappers::{names_text, pointee, transparent};
-use super::{Language, RenderedText, SequenceKind, Shape, Type};
+use super::layout::{choose, ends};
+use super::object::{Object, ReadContext, number};
+use super::wrappers::{is_byte, names_text, pointee, transparent};
+use super::{Language, RenderedText, SequenceKind, Shape, Type, ValueProblem};
+use crate::english::values::problem;
 use crate::text;
 
 /// Maximum field width and precision.
@@ -85,7 +86,7 @@ impl ConversionWriter<'_> {
             return Ok(self.pointer(address));
         }
         if let Some(member) = transparent(of) {
-            let at = at.checked_add(member.bit_offset).ok_or(OUTSIDE)?;
+            let at = at.checked_add(member.bit_offset).ok_or_else(outside)?;
             return self.argument(&member.of, object, at, member.bit_size, nesting + 1);
         }
         if let (Shape::Pointer { to: Some(to) }, true, true) =
@@ -99,7 +100,7 @@ impl ConversionWriter<'_> {
         if size > 128 {
             return Err(refused());
         }
-        let bits = || object.bits(self.context.byte_order, at, size).map_err(str::to_owned);
+        let bits = || object.bits(self.context.byte_order, at, size).map_err(|why| problem(&why));
         match (letter, &of.shape) {
             ('e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A', Shape::Float) => {
                 let float = Float::from_bits(bits()?, size / 8, self.context.x87).ok_or_else(refused)?;
@@ -236,20 +237,21 @@ impl ConversionWriter<'_> {
             return Err(refused());
         }
         let at_bits = |bit: u64, size: u64| -> Result<u64, String> {
-            let bits = object.bits(self.context.byte_order, bit, size.checked_mul(8).ok_or_else(refused)?)?;
+            let bits = object.bits(self.context.byte_order, bit, size.checked_mul(8).ok_or_else(refused)?);
+            let bits = bits.map_err(|why| problem(&why))?;
             u64::try_from(bits).map_err(|_| refused())
         };
         // As with Rust's `{:p}`, the address of an `Rc` is that of its contents.
         let behind = |address: u64, offset: u64| if address == 0 { 0 } else { address.wrapping_add(offset) };
         if let Some(pointee) = pointee(of) {
-            let address = at_bits(at.checked_add(pointee.bit_offset).ok_or(OUTSIDE)?, pointee.size)?;
+            let address = at_bits(at.checked_add(pointee.bit_offset).ok_or_else(outside)?, pointee.size)?;
             return Ok(behind(address, pointee.offset));
         }
         match &of.shape {
             Shape::Function => at_bits(at, of.size.ok_or_else(refused)?),
             Shape::Sequence(sequence) => {
                 let size = sequence.data.of.size.ok_or_else(refused)?;
-                let address = at_bits(at.checked_add(sequence.data.bit_offset).ok_or(OUTSIDE)?, size)?;
+                let address = at_bits(at.checked_add(sequence.data.bit_offset).ok_or_else(outside)?, size)?;
                 Ok(behind(address, sequence.offset))
             }
             Shape::Struct { members } => {
@@ -261,11 +263,11 @@ impl ConversionWriter<'_> {
                     .iter()
                     .find(|member| of.name.contains("Pin<") && matches!(&*member.name, "pointer" | "__pointer"));
                 let member = transparent(of).or(fat).or(pin).ok_or_else(refused)?;
-                let at = at.checked_add(member.bit_offset).ok_or(OUTSIDE)?;
+                let at = at.checked_add(member.bit_offset).ok_or_else(outside)?;
                 self.address(&member.of, object, at, nesting + 1)
             }
             Shape::Variants(variants) => {
-                let (variant, _) = choose(variants, object, at, self.context)?;
+                let (variant, _) = choose(variants, object, at, self.context).map_err(|why| problem(&why))?;
                 let variant = variant.ok_or("<invalid>")?;
                 let Some(inner) = variant.members.first() else { return Err(refused()) };
                 let Shape::Struct { members } = &inner.of.shape else { return Err(refused()) };
@@ -273,7 +275,7 @@ impl ConversionWriter<'_> {
                     ("None", _) => Ok(0),
                     ("Some", [value]) => {
                         let bit = at.checked_add(inner.bit_offset).and_then(|bit| bit.checked_add(value.bit_offset));
-                        self.address(&value.of, object, bit.ok_or(OUTSIDE)?, nesting + 1)
+                        self.address(&value.of, object, bit.ok_or_else(outside)?, nesting + 1)
                     }
                     _ => Err(refused()),
                 }
@@ -285,7 +287,7 @@ impl ConversionWriter<'_> {
     /// Reads the bytes that a pointer points to.
     fn behind(&self, of: &Type, object: Object<'_>, at: u64, to: &Type) -> Result<Vec<u8>, String> {
         let address = self.address(of, object, at, 0)?;
-        let bytes = to.size.and_then(|size| self.context.at(address, size));
+        let bytes = to.size.and_then(|size| self.context.at(address, size).ok());
         bytes.ok_or_else(|| format!("the memory at {address:#x} cannot be read"))
     }
 
@@ -300,15 +302,15 @@ impl ConversionWriter<'_> {
         let unreadable = |address: u64| format!("the memory at {address:#x} cannot be read");
         match &of.shape {
             Shape::Sequence(sequence) => {
-                let (address, length) = ends(sequence, object, at, self.context)?;
+                let (address, length) = ends(sequence, object, at, self.context).map_err(|why| problem(&why))?;
                 let length = length.saturating_sub(u64::from(sequence.kind == SequenceKind::CText));
                 let wanted = self.precision.map_or(length, |precision| length.min(precision as u64));
                 let read = wanted.min(limit as u64);
                 self.cut |= read < wanted;
-                self.context.at(address, read).ok_or_else(|| unreadable(address))
+                self.context.at(address, read).map_err(|_| unreadable(address))
             }
             Shape::Array { element, count: Some(count), .. } if is_byte(element) => {
-                let bytes = object.bytes(at, *count)?;
+                let bytes = object.bytes(at, *count).map_err(|why| problem(&why))?;
                 let end = match self.context.language {
                     Language::C => bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()),
                     Language::Rust => bytes.len(),
@@ -324,17 +326,17 @@ impl ConversionWriter<'_> {
                     // glibc writes nothing if `(null)` does not fit in the precision.
                     return Ok(if self.precision.unwrap_or(6) >= 6 { b"(null)".to_vec() } else { Vec::new() });
                 }
-                let (bytes, ended) = self.context.string_at(address, most).ok_or_else(|| unreadable(address))?;
+                let (bytes, ended) = self.context.string_at(address, most).map_err(|_| unreadable(address))?;
                 self.cut |= !ended && self.precision.is_none_or(|precision| precision > most);
                 Ok(bytes)
             }
             Shape::Variants(variants) => {
-                let (variant, _) = choose(variants, object, at, self.context)?;
+                let (variant, _) = choose(variants, object, at, self.context).map_err(|why| problem(&why))?;
                 let inner = variant.and_then(|variant| variant.members.first()).ok_or_else(refused)?;
                 let Shape::Struct { members } = &inner.of.shape else { return Err(refused()) };
                 let [value] = &**members else { return Err(refused()) };
                 let bit = at.checked_add(inner.bit_offset).and_then(|bit| bit.checked_add(value.bit_offset));
-                self.string(&value.of, object, bit.ok_or(OUTSIDE)?, nesting + 1)
+                self.string(&value.of, object, bit.ok_or_else(outside)?, nesting + 1)
             }
             _ => match pointee(of).and_then(|pointee| pointee.to) {
                 Some(to) if self.context.language == Language::Rust => {
@@ -345,6 +347,11 @@ impl ConversionWriter<'_> {
             },
         }
     }
+}
+
+/// What stands for a value beyond the end of what was read.
+fn outside() -> String {
+    problem(&ValueProblem::Incomplete)
 }
 
 /// Whether a type that can be formatted as an integer is signed. `None` if it cannot.
@@ -363,7 +370,7 @@ mod tests {
     use simple_markers_record::ByteOrder;
     use simple_markers_record::printf::{Piece, parse};
 
-    use super::super::{Limits, Member, Sequence};
+    use super::super::{Limits, Member, MemoryFunction, Sequence};
     use super::*;
 
     fn written(format: &str, stars: &[i64], of: &Type, bytes: &[u8], language: Language) -> Result<String, String> {
@@ -376,6 +383,7 @@ mod tests {
                 .all(|(index, byte)| text.get(from.wrapping_add(index)).map(|known| *byte = *known).is_some())
         };
         let limits = Limits::default();
+        let memory = MemoryFunction(memory);
         let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
         printf(&conversion, stars, of, Object::new(bytes), &context).map(|written| written.text)
     }

@@ -1,0 +1,208 @@
+//! A whole value as a tree of plain data. Text and JSON are written from it.
+
+use std::sync::Arc;
+
+use super::ValueProblem;
+use super::float::Float;
+
+/// A value, with what its pointers lead to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ValueTree {
+    /// A value of a type that has no values to tell apart (`()`, `void`).
+    Void,
+    /// An integer.
+    Integer(IntegerValue),
+    /// A Boolean.
+    Boolean(bool),
+    /// A Unicode scalar value.
+    Character(char),
+    /// A UTF-16 code unit that is half of a pair.
+    HalfCharacter(u16),
+    /// A floating-point number.
+    Float(FloatValue),
+    /// A text.
+    Text(TextValue),
+    /// An address.
+    Address(Box<AddressValue>),
+    /// An enumerator.
+    Enumerator {
+        /// Its name.
+        name: Arc<str>,
+        /// Its value.
+        value: i128,
+    },
+    /// Several enumerators, each of which stands for one bit.
+    Flags {
+        /// Their names with `|` between them, and the other bits in hexadecimal.
+        names: String,
+        /// All bits.
+        bits: u64,
+    },
+    /// A structure, tuple, class or union.
+    Structure(StructureValue),
+    /// A value of a type with variants.
+    Variant(Box<VariantValue>),
+    /// An array, list or set.
+    List(ListValue),
+    /// A map.
+    Map(MapValue),
+    /// It is not known.
+    Problem(ValueProblem),
+    /// It is omitted, because a limit was reached.
+    Cut,
+}
+
+/// An integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntegerValue {
+    /// The bits, extended with zeros.
+    pub bits: u128,
+    /// How many bits it has, at most 128.
+    pub size: u64,
+    /// Whether the bits are a two's complement.
+    pub is_signed: bool,
+}
+
+/// A floating-point number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatValue {
+    pub(super) number: Float,
+    /// The shortest text that reads back as the same number: `0.1`, `inf`, `NaN`.
+    pub text: String,
+}
+
+/// A text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextValue {
+    /// The bytes, which need not be UTF-8.
+    pub bytes: Vec<u8>,
+    /// Whether a limit was reached before its end.
+    pub is_cut: bool,
+}
+
+/// An address, and what is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddressValue {
+    /// The address.
+    pub address: u64,
+    /// What kind of pointer it is.
+    pub kind: AddressKind,
+    /// The value at the address. `None` if the pointer is not followed.
+    pub to: Option<ValueTree>,
+}
+
+/// What kind of pointer holds an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressKind {
+    /// A pointer of C, a raw pointer of Rust, or the address of a function.
+    Raw,
+    /// A reference.
+    Reference,
+    /// A pointer that owns its target: `Box`, `Rc`.
+    Owner,
+}
+
+/// A structure, tuple, class or union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructureValue {
+    /// The name of the type without path and parameters. Starts with `(` for a tuple without a name.
+    pub name: Arc<str>,
+    /// Whether the members have no names other than their positions.
+    pub is_tuple: bool,
+    /// The members, in declaration order.
+    pub members: Vec<MemberValue>,
+    /// Whether members are missing at the end, because a limit was reached.
+    pub is_cut: bool,
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberValue {
+    /// Its name. Empty for an anonymous structure or union, and for a base class.
+    pub name: Arc<str>,
+    /// Its value.
+    pub value: ValueTree,
+}
+
+/// A value of a type with variants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantValue {
+    /// The name of the type without path and parameters: `Option`.
+    pub of: Arc<str>,
+    /// The name of the variant.
+    pub name: Arc<str>,
+    /// The members of the variant: a structure with the name of the variant.
+    pub value: ValueTree,
+    /// The members that all variants have.
+    pub common: Vec<MemberValue>,
+}
+
+/// An array, list or set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListValue {
+    /// The first elements, or all.
+    pub items: Vec<ValueTree>,
+    /// How many elements there are. `None` if that is not known; then some are missing.
+    pub total: Option<u64>,
+    /// Whether it is a set.
+    pub is_set: bool,
+}
+
+/// A map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapValue {
+    /// The first keys and their values, or all.
+    pub entries: Vec<(ValueTree, ValueTree)>,
+    /// How many keys there are. `None` if that is not known; then some are missing.
+    pub total: Option<u64>,
+    /// Whether the type of the keys is text.
+    pub has_text_keys: bool,
+}
+
+impl IntegerValue {
+    /// The number. `None` if it does not fit, which an unsigned one of 128 bits may not.
+    #[must_use]
+    pub fn number(self) -> Option<i128> {
+        match self.is_signed {
+            true => Some(super::object::number(self.bits, self.size, true)),
+            false => i128::try_from(self.bits).ok(),
+        }
+    }
+}
+
+impl ListValue {
+    /// How many elements are missing: 0 if none is, `None` if that is not known.
+    #[must_use]
+    pub fn rest(&self) -> Option<u64> {
+        Some(self.total?.saturating_sub(self.items.len() as u64))
+    }
+}
+
+impl MapValue {
+    /// How many keys are missing: 0 if none is, `None` if that is not known.
+    #[must_use]
+    pub fn rest(&self) -> Option<u64> {
+        Some(self.total?.saturating_sub(self.entries.len() as u64))
+    }
+}
+
+impl ValueTree {
+    /// Whether a limit caused something to be omitted.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let any = |members: &[MemberValue]| members.iter().any(|member| member.value.is_cut());
+        match self {
+            Self::Cut => true,
+            Self::Text(text) => text.is_cut,
+            Self::Address(address) => address.to.as_ref().is_some_and(Self::is_cut),
+            Self::Structure(structure) => structure.is_cut || any(&structure.members),
+            Self::Variant(variant) => variant.value.is_cut() || any(&variant.common),
+            Self::List(list) => list.rest() != Some(0) || list.items.iter().any(Self::is_cut),
+            Self::Map(map) => {
+                map.rest() != Some(0) || map.entries.iter().any(|(key, value)| key.is_cut() || value.is_cut())
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Writes a tree as JSON (`docs/json.md`, "Whole values").
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq as _, Serializer};
+
+use super::tree::{
+    AddressKind, AddressValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
+    VariantValue,
+};
+use super::{OpaqueReason, ValueProblem};
+use crate::english::types::opaque;
+use crate::json::Hexadecimal;
+use crate::text::{from_bytes, hexadecimal};
+
+/// The largest integer that every reader of JSON keeps (RFC 8259, 6).
+const MAX_INTEGER: i128 = 1 << 53;
+
+/// Appends a value as JSON, in one line.
+pub fn write_json(tree: &ValueTree, out: &mut String) {
+    // The keys of all objects are texts, so it cannot fail.
+    out.push_str(&serde_json::to_string(tree).unwrap_or_default());
+}
+
+impl Serialize for ValueTree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Void => serializer.serialize_seq(Some(0))?.end(),
+            Self::Integer(integer) => integer.serialize(serializer),
+            Self::Boolean(value) => serializer.serialize_bool(*value),
+            Self::Character(character) => serializer.serialize_char(*character),
+            Self::HalfCharacter(code) => serializer.serialize_u16(*code),
+            Self::Float(float) => match float.text.parse::<f64>() {
+                // JSON has no infinities and no NaN.
+                Ok(number) if number.is_finite() => serializer.serialize_f64(number),
+                _ => serializer.serialize_str(&float.text),
+            },
+            Self::Text(text) => text.serialize(serializer),
+            Self::Address(address) => address.serialize(serializer),
+            Self::Enumerator { name, .. } => serializer.serialize_str(name),
+            Self::Flags { names, .. } => serializer.serialize_str(names),
+            Self::Structure(structure) => structure.serialize(serializer),
+            Self::Variant(variant) => variant.serialize(serializer),
+            Self::List(list) => list.serialize(serializer),
+            Self::Map(map) => map.serialize(serializer),
+            Self::Problem(problem) => problem.serialize(serializer),
+            Self::Cut => rest(serializer, None),
+        }
+    }
+}
+
+/// The object that stands for omitted parts: how many there are, or null.
+fn rest<S: Serializer>(serializer: S, count: Option<u64>) -> Result<S::Ok, S::Error> {
+    let mut object = serializer.serialize_map(Some(1))?;
+    object.serialize_entry("..", &count)?;
+    object.end()
+}
+
+/// Omitted parts at the end of a list.
+struct ListRest(Option<u64>);
+
+impl Serialize for ListRest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        rest(serializer, self.0)
+    }
+}
+
+impl Serialize for IntegerValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.number() {
+            Some(number) if number.abs() <= MAX_INTEGER => serializer.serialize_i64(number as i64),
+            Some(number) => serializer.collect_str(&number),
+            None => serializer.collect_str(&self.bits),
+        }
+    }
+}
+
+impl Serialize for TextValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = from_bytes(&self.bytes);
+        if !self.is_cut {
+            return serializer.serialize_str(&text);
+        }
+        let mut object = serializer.serialize_map(Some(1))?;
+        object.serialize_entry("..", &text)?;
+        object.end()
+    }
+}
+
+impl Serialize for AddressValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (&self.to, self.kind) {
+            (Some(to @ (ValueTree::Text(_) | ValueTree::Cut)), _)
+            | (Some(to), AddressKind::Reference | AddressKind::Owner) => to.serialize(serializer),
+            (None, AddressKind::Raw) if self.address == 0 => serializer.serialize_unit(),
+            (to, _) => {
+                let mut object = serializer.serialize_map(None)?;
+                object.serialize_entry("@", &Hexadecimal(self.address))?;
+                if let Some(to) = to {
+                    object.serialize_entry("to", to)?;
+                }
+                object.end()
+            }
+        }
+    }
+}
+
+impl Serialize for StructureValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_tuple {
+            return match &*self.members {
+                // A newtype stands for what it contains.
+                [member] if !self.name.starts_with('(') && !self.is_cut => member.value.serialize(serializer),
+                members => {
+                    let mut array = serializer.serialize_seq(None)?;
+                    members.iter().try_for_each(|member| array.serialize_element(&member.value))?;
+                    if self.is_cut {
+                        array.serialize_element(&ListRest(None))?;
+                    }
+                    array.end()
+                }
+            };
+        }
+        let mut object = serializer.serialize_map(None)?;
+        members(&self.members, &self.members, &mut object)?;
+        if self.is_cut {
+            object.serialize_entry("..", &None::<u64>)?;
+        }
+        object.end()
+    }
+}
+
+/// The members of a structure. Those of its anonymous members and base classes are its own, if their
+/// names are.
+fn members<M: SerializeMap>(of: &[MemberValue], outer: &[MemberValue], object: &mut M) -> Result<(), M::Error> {
+    for (index, member) in of.iter().enumerate() {
+        if !member.name.is_empty() {
+            object.serialize_entry(&*member.name, &member.value)?;
+            continue;
+        }
+        match &member.value {
+            ValueTree::Structure(inner) if !inner.is_cut && are_new(inner, outer, index) => {
+                members(&inner.members, outer, object)?;
+            }
+            ValueTree::Structure(inner) if !inner.name.is_empty() => {
+                object.serialize_entry(&*inner.name, &member.value)?;
+            }
+            value => object.serialize_entry(&format!("<{index}>"), value)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether no member of an anonymous structure has the name of another member of the outer one, or
+/// is anonymous itself.
+fn are_new(inner: &StructureValue, outer: &[MemberValue], own: usize) -> bool {
+    let names = |members: &[MemberValue], name: &str| members.iter().any(|member| *member.name == *name);
+    inner.members.iter().all(|member| {
+        let is_known = outer.iter().enumerate().any(|(index, other)| match &other.value {
+            ValueTree::Structure(other) if index != own && outer.get(index).is_some_and(|it| it.name.is_empty()) => {
+                names(&other.members, &member.name)
+            }
+            _ => other.name == member.name && index != own,
+        });
+        !member.name.is_empty() && !is_known
+    })
+}
+
+/// Whether the JSON of a value may be null, so that `Some` of it must be told from `None`.
+fn may_be_null(tree: &ValueTree) -> bool {
+    match tree {
+        ValueTree::Variant(variant) => &*variant.of == "Option",
+        ValueTree::Address(address) => match (&address.to, address.kind) {
+            (Some(to), AddressKind::Reference | AddressKind::Owner) => may_be_null(to),
+            (_, kind) => kind == AddressKind::Raw,
+        },
+        ValueTree::Structure(StructureValue { is_tuple: true, members, name, .. }) if !name.starts_with('(') => {
+            matches!(&**members, [member] if may_be_null(&member.value))
+        }
+        _ => false,
+    }
+}
+
+impl Serialize for VariantValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_option = &*self.of == "Option";
+        let ValueTree::Structure(structure) = &self.value else {
+            let mut object = serializer.serialize_map(Some(1))?;
+            object.serialize_entry(&*self.name, &self.value)?;
+            return object.end();
+        };
+        match (&*self.name, &*structure.members, &*self.common) {
+            ("None", [], []) if is_option => serializer.serialize_unit(),
+            ("Some", [payload], []) if is_option && !may_be_null(&payload.value) => payload.value.serialize(serializer),
+            (name, [], []) if !structure.is_cut => serializer.serialize_str(name),
+            (name, _, common) => {
+                let mut object = serializer.serialize_map(None)?;
+                object.serialize_entry(name, structure)?;
+                for MemberValue { name, value } in common {
+                    object.serialize_entry(&**name, value)?;
+                }
+                object.end()
+            }
+        }
+    }
+}
+
+impl Serialize for ListValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut array = serializer.serialize_seq(None)?;
+        self.items.iter().try_for_each(|item| array.serialize_element(item))?;
+        match self.rest() {
+            Some(0) => {}
+            rest => array.serialize_element(&ListRest(rest))?,
+        }
+        array.end()
+    }
+}
+
+/// The text of a key, behind references and newtypes. `None` if it is no whole text, or not UTF-8.
+fn text_key(key: &ValueTree) -> Option<&str> {
+    match key {
+        ValueTree::Text(TextValue { bytes, is_cut: false }) => std::str::from_utf8(bytes).ok(),
+        ValueTree::Address(address) => text_key(address.to.as_ref()?),
+        _ => None,
+    }
+}
+
+impl Serialize for MapValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys: Option<Vec<&str>> = self.entries.iter().map(|(key, _)| text_key(key)).collect();
+        let is_unlike_rest = |keys: &Vec<&str>| self.rest() == Some(0) || !keys.contains(&"..");
+        if let Some(keys) = keys.filter(|keys| self.has_text_keys && is_unlike_rest(keys)) {
+            let mut object = serializer.serialize_map(None)?;
+            for (key, (_, value)) in keys.into_iter().zip(&self.entries) {
+                object.serialize_entry(key, value)?;
+            }
+            match self.rest() {
+                Some(0) => {}
+                rest => object.serialize_entry("..", &rest)?,
+            }
+            return object.end();
+        }
+        let mut array = serializer.serialize_seq(None)?;
+        self.entries.iter().try_for_each(|entry| array.serialize_element(entry))?;
+        match self.rest() {
+            Some(0) => {}
+            rest => array.serialize_element(&ListRest(rest))?,
+        }
+        array.end()
+    }
+}
+
+impl Serialize for ValueProblem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("?", <&str>::from(self))?;
+        match self {
+            Self::Unreadable { address, length } | Self::NoElementType { address, length } => {
+                object.serialize_entry("address", &Hexadecimal(*address))?;
+                object.serialize_entry("length", length)?;
+            }
+            Self::InvalidBoolean(bits) | Self::InvalidFloat(bits) => {
+                object.serialize_entry("bits", &format!("{bits:#x}"))?;
+            }
+            Self::InvalidCharacter(code) => object.serialize_entry("bits", &format!("{code:#x}"))?,
+            Self::InvalidEnumerator(value) | Self::InvalidDiscriminant { value, .. } => {
+                object.serialize_entry("value", &value.to_string())?;
+            }
+            Self::Opaque { reason, bytes } => serialize_opaque(reason, bytes, &mut object)?,
+            Self::NoMember(name) => object.serialize_entry("member", &**name)?,
+            _ => {}
+        }
+        object.end()
+    }
+}
+
+fn serialize_opaque<M: SerializeMap>(reason: &OpaqueReason, bytes: &[u8], object: &mut M) -> Result<(), M::Error> {
+    object.serialize_entry("why", &opaque(reason))?;
+    if !bytes.is_empty() {
+        object.serialize_entry("bytes", &hexadecimal(bytes))?;
+    }
+    Ok(())
+}

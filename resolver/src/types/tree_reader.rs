@@ -1,0 +1,601 @@
+//! Reads a whole value into a tree.
+//!
+//! Invalid and unreadable values become problems in the tree, and what a limit omits becomes a cut.
+
+use std::sync::Arc;
+
+use simple_markers_record::names::write_flags;
+
+use super::float::Float;
+use super::layout::{BitRange, choose, ends};
+use super::names::are_flags;
+use super::object::{Object, ReadContext, number};
+use super::tree::{
+    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MemberValue, StructureValue, TextValue, ValueTree,
+    VariantValue,
+};
+use super::wrappers::{pointee, short_name, transparent};
+use super::{Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type, ValueProblem, Variants};
+
+/// Maximum nesting depth of types.
+const NESTING: u32 = 64;
+
+/// Maximum nesting depth of anonymous members in which a member is looked for.
+const ANONYMOUS: u32 = 16;
+
+/// Reads the complete value of an object. Raw pointers are not followed, except to text.
+#[must_use]
+pub fn tree(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> ValueTree {
+    TreeReader { context, spent: 0, depth: 0, nesting: 0, follows_raw: false }.value(of, object, BitRange::default())
+}
+
+/// Reads the chosen parts of an object.
+///
+/// A raw pointer is followed if it is the object itself, or if `choice` says how many levels of
+/// pointers are followed.
+#[must_use]
+pub fn tree_of(of: &Type, object: Object<'_>, context: &ReadContext<'_>, choice: &MemberChoice) -> ValueTree {
+    let mut context = *context;
+    if let Some(levels) = choice.levels {
+        context.limits.depth = levels.into();
+    }
+    let follows_raw = choice.levels.is_some();
+    let mut reader = TreeReader { context: &context, spent: 0, depth: 0, nesting: 0, follows_raw };
+    let at = BitRange::default();
+    if choice.members.is_empty() {
+        return match &of.shape {
+            Shape::Pointer { to: Some(to) } if reader.is_raw(of) && !is_letter(to) => {
+                reader.raw_pointer(of, object, at, true).unwrap_or_else(ValueTree::Problem)
+            }
+            _ => reader.value(of, object, at),
+        };
+    }
+    let paths: Vec<&[Arc<str>]> = choice.members.iter().map(|path| &**path).collect();
+    reader.chosen(of, object, at, &paths).unwrap_or_else(ValueTree::Problem)
+}
+
+/// An `Rc` or `Arc`.
+struct CountedPointer<'t> {
+    /// The address of the counts.
+    address: u64,
+    /// Bytes from there to the target, and its type. `None` if it is not known.
+    to: Option<(u64, &'t Type)>,
+}
+
+struct TreeReader<'a> {
+    context: &'a ReadContext<'a>,
+    /// The approximate length of the text of what was read.
+    spent: usize,
+    /// Number of pointers followed.
+    depth: u32,
+    nesting: u32,
+    /// Whether raw pointers are followed.
+    follows_raw: bool,
+}
+
+impl TreeReader<'_> {
+    fn is_rust(&self) -> bool {
+        self.context.language == Language::Rust
+    }
+
+    /// Whether nothing more may be added to the tree.
+    fn is_exhausted(&self) -> bool {
+        self.spent >= self.context.limits.output
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.spent = self.spent.saturating_add(bytes);
+    }
+
+    fn value(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> ValueTree {
+        if self.is_exhausted() || self.nesting >= NESTING {
+            self.spend(2);
+            return ValueTree::Cut;
+        }
+        self.nesting += 1;
+        let value = self.try_value(of, object, at).unwrap_or_else(|problem| match problem {
+            ValueProblem::NotCaptured => ValueTree::Cut,
+            problem => ValueTree::Problem(problem),
+        });
+        self.nesting -= 1;
+        self.spend(length(&value));
+        value
+    }
+
+    fn bits(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<(u128, u64), ValueProblem> {
+        let size = at.bits.or(of.size.map(|size| size.saturating_mul(8))).ok_or(ValueProblem::NoSize)?;
+        if size > 128 {
+            return Err(ValueProblem::TooLarge);
+        }
+        Ok((object.bits(self.context.byte_order, at.bit, size)?, size))
+    }
+
+    fn try_value(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> Result<ValueTree, ValueProblem> {
+        Ok(match &of.shape {
+            Shape::Void => ValueTree::Void,
+            Shape::Integer { signed } => {
+                let (bits, size) = self.bits(of, object, at)?;
+                integer(bits, size, *signed)
+            }
+            Shape::Boolean => match self.bits(of, object, at)?.0 {
+                0 => ValueTree::Boolean(false),
+                1 => ValueTree::Boolean(true),
+                other => return Err(ValueProblem::InvalidBoolean(other)),
+            },
+            Shape::Character { signed } => {
+                let (bits, size) = self.bits(of, object, at)?;
+                character(bits, size, *signed)?
+            }
+            Shape::Float => {
+                let (bits, size) = self.bits(of, object, at)?;
+                let size = size / 8;
+                let number = Float::from_bits(bits, size, self.context.x87).ok_or(ValueProblem::FloatFormat)?;
+                let text = number.shortest(bits, size).ok_or(ValueProblem::InvalidFloat(bits))?;
+                ValueTree::Float(FloatValue { number, text })
+            }
+            Shape::Enumeration { signed, enumerators } => {
+                let (bits, size) = self.bits(of, object, at)?;
+                self.enumeration(bits, size, *signed, enumerators)?
+            }
+            Shape::Function => {
+                let (address, _) = self.bits(of, object, at)?;
+                pointer(AddressKind::Raw, u64::try_from(address).map_err(|_| ValueProblem::TooLarge)?, None)
+            }
+            Shape::Pointer { .. } => self.pointer(of, object, at)?,
+            Shape::Struct { members } => self.structure(of, members, object, at)?,
+            Shape::Union { members } => self.members(short_name(&of.name).into(), members, object, at),
+            Shape::Variants(variants) => self.variants(of, variants, object, at)?,
+            Shape::Array { element, count, stride } => self.array(element, *count, *stride, object, at)?,
+            Shape::Sequence(sequence) => self.sequence(sequence, object, at)?,
+            Shape::Opaque(reason) => {
+                let size = of.size.filter(|size| (1..=32).contains(size));
+                let bytes = size.and_then(|size| object.bytes(at.bit, size).ok()).unwrap_or_default().to_vec();
+                return Err(ValueProblem::Opaque { reason: reason.clone(), bytes });
+            }
+        })
+    }
+
+    fn enumeration(
+        &self,
+        bits: u128,
+        size: u64,
+        signed: bool,
+        enumerators: &[(Arc<str>, i128)],
+    ) -> Result<ValueTree, ValueProblem> {
+        let value = number(bits, size, signed);
+        if let Some((name, _)) = enumerators.iter().find(|(_, known)| *known == value) {
+            return Ok(ValueTree::Enumerator { name: Arc::clone(name), value });
+        }
+        if self.is_rust() {
+            return Err(ValueProblem::InvalidEnumerator(value));
+        }
+        // Single-bit enumerators are flags. They are written as the kernel's `__print_flags` does.
+        let bits_of = |value: i128| u64::try_from(value).ok();
+        match bits_of(value).filter(|value| *value != 0 && are_flags(enumerators)) {
+            Some(flags) if enumerators.iter().any(|(_, known)| known & value != 0) => {
+                let masks = enumerators.iter().filter_map(|(name, known)| Some((bits_of(*known)?, &**name)));
+                let mut names = String::new();
+                write_flags(flags, "|", masks.filter(|(mask, _)| *mask != 0), &mut names);
+                Ok(ValueTree::Flags { names, bits: flags })
+            }
+            _ => Ok(integer(bits, size, signed)),
+        }
+    }
+
+    /// Whether a pointer is neither a reference nor an owner.
+    fn is_raw(&self, of: &Type) -> bool {
+        !self.is_rust() || of.name.starts_with('*')
+    }
+
+    fn pointer(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> Result<ValueTree, ValueProblem> {
+        if self.is_raw(of) {
+            return self.raw_pointer(of, object, at, self.follows_raw);
+        }
+        let address = self.address(of, object, at)?;
+        let to = match &of.shape {
+            Shape::Pointer { to: Some(to) } if address != 0 => self.follow(address, to),
+            _ => None,
+        };
+        let kind = if of.name.starts_with('&') { AddressKind::Reference } else { AddressKind::Owner };
+        Ok(pointer(kind, address, to))
+    }
+
+    fn address(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<u64, ValueProblem> {
+        u64::try_from(self.bits(of, object, at)?.0).map_err(|_| ValueProblem::TooLarge)
+    }
+
+    /// A pointer of C, or a raw pointer of Rust.
+    fn raw_pointer(
+        &mut self,
+        of: &Type,
+        object: Object<'_>,
+        at: BitRange,
+        follows: bool,
+    ) -> Result<ValueTree, ValueProblem> {
+        let address = self.address(of, object, at)?;
+        let to = match &of.shape {
+            Shape::Pointer { to: Some(to) } if address != 0 => match is_letter(to) {
+                true => match self.context.string_at(address, self.context.limits.text) {
+                    Ok((bytes, has_end)) => Some(ValueTree::Text(TextValue { bytes, is_cut: !has_end })),
+                    Err(ValueProblem::NotCaptured) => Some(ValueTree::Cut),
+                    Err(_) => None,
+                },
+                false if follows => self.follow(address, to),
+                false => None,
+            },
+            _ => None,
+        };
+        self.spend(to.as_ref().map_or(0, length));
+        Ok(pointer(AddressKind::Raw, address, to))
+    }
+
+    /// Reads the object at an address. `None` if it cannot be read or the pointer limit is reached.
+    fn follow(&mut self, address: u64, to: &Type) -> Option<ValueTree> {
+        if self.depth >= self.context.limits.depth
+            || matches!(to.shape, Shape::Opaque(_) | Shape::Function | Shape::Void)
+        {
+            return None;
+        }
+        let size = to.size?;
+        let bytes = match self.context.start_at(address, size) {
+            Ok(bytes) => bytes,
+            Err(ValueProblem::NotCaptured) => return Some(ValueTree::Cut),
+            Err(_) => return None,
+        };
+        let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
+        self.depth += 1;
+        let value = self.value(to, object, BitRange::default());
+        self.depth -= 1;
+        Some(value)
+    }
+
+    fn structure(
+        &mut self,
+        of: &Type,
+        members: &[Member],
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        if self.is_rust() {
+            if let Some(member) = transparent(of) {
+                return Ok(self.value(&member.of, object, at.of_member(member)?));
+            }
+            if let Some(CountedPointer { address, to }) = self.counted(of, object, at)? {
+                let to = to.and_then(|(offset, to)| self.follow(address.wrapping_add(offset), to));
+                return Ok(pointer(AddressKind::Owner, address, to));
+            }
+        }
+        Ok(self.members(short_name(&of.name).into(), members, object, at))
+    }
+
+    /// The address in an `Rc` or `Arc`, and its target. `None` for other types.
+    fn counted<'t>(
+        &self,
+        of: &'t Type,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<Option<CountedPointer<'t>>, ValueProblem> {
+        let Some(pointee) = pointee(of) else { return Ok(None) };
+        let bit = at.bit.checked_add(pointee.bit_offset).ok_or(ValueProblem::Incomplete)?;
+        let address = object.bits(self.context.byte_order, bit, pointee.size.min(8).saturating_mul(8))?;
+        let address = u64::try_from(address).map_err(|_| ValueProblem::TooLarge)?;
+        Ok(Some(CountedPointer { address, to: pointee.to.map(|to| (pointee.offset, &**to)) }))
+    }
+
+    fn members(&mut self, name: Arc<str>, members: &[Member], object: Object<'_>, at: BitRange) -> ValueTree {
+        ValueTree::Structure(self.structure_of(name, members, object, at))
+    }
+
+    fn structure_of(&mut self, name: Arc<str>, members: &[Member], object: Object<'_>, at: BitRange) -> StructureValue {
+        let is_tuple =
+            self.is_rust() && !members.is_empty() && members.iter().all(|member| is_tuple_index(&member.name));
+        let mut structure = StructureValue { name, is_tuple, members: Vec::new(), is_cut: false };
+        self.spend(if self.is_rust() { structure.name.len() } else { 0 });
+        for member in members {
+            if self.is_exhausted() {
+                structure.is_cut = true;
+                break;
+            }
+            self.spend(if is_tuple { 2 } else { member.name.len().saturating_add(4) });
+            let value = match at.of_member(member) {
+                Ok(at) => self.value(&member.of, object, at),
+                Err(problem) => ValueTree::Problem(problem),
+            };
+            structure.members.push(MemberValue { name: Arc::clone(&member.name), value });
+        }
+        structure
+    }
+
+    fn variants(
+        &mut self,
+        of: &Type,
+        variants: &Variants,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        let (chosen, value) = choose(variants, object, at.bit, self.context)?;
+        let of: Arc<str> = short_name(&of.name).into();
+        let Some(chosen) = chosen else { return Err(ValueProblem::InvalidDiscriminant { of, value }) };
+        let value = match &*chosen.members {
+            [member] => self.value(&member.of, object, at.of_member(member)?),
+            members => self.members(Arc::clone(&chosen.name), members, object, at),
+        };
+        let common = match &*variants.common {
+            [] => Vec::new(),
+            common => self.structure_of("".into(), common, object, at).members,
+        };
+        Ok(ValueTree::Variant(Box::new(VariantValue { of, name: Arc::clone(&chosen.name), value, common })))
+    }
+
+    fn array(
+        &mut self,
+        element: &Type,
+        count: Option<u64>,
+        stride: Option<u64>,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        let count = count.ok_or(ValueProblem::NoLength)?;
+        if is_letter(element) && !self.is_rust() {
+            let bytes = object.bytes(at.bit, count)?;
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            let shown = end.min(self.context.limits.text);
+            let bytes = bytes.get(..shown).unwrap_or_default().to_vec();
+            return Ok(ValueTree::Text(TextValue { bytes, is_cut: shown < end }));
+        }
+        let stride = stride.ok_or(ValueProblem::NoElementSize)?;
+        Ok(self.elements(element, count, count, stride, object, at))
+    }
+
+    /// The first `readable` of `count` elements.
+    fn elements(
+        &mut self,
+        element: &Type,
+        count: u64,
+        readable: u64,
+        stride: u64,
+        object: Object<'_>,
+        start: BitRange,
+    ) -> ValueTree {
+        let mut items = Vec::new();
+        for index in 0..readable.min(self.context.limits.elements as u64) {
+            if self.is_exhausted() {
+                break;
+            }
+            self.spend(2);
+            items.push(match start.of_element(index, stride) {
+                Ok(at) => self.value(element, object, at),
+                Err(problem) => ValueTree::Problem(problem),
+            });
+        }
+        ValueTree::List(ListValue { items, total: Some(count), is_set: false })
+    }
+
+    fn sequence(&mut self, sequence: &Sequence, object: Object<'_>, at: BitRange) -> Result<ValueTree, ValueProblem> {
+        let (address, length) = ends(sequence, object, at.bit, self.context)?;
+        let all_of = |problem| match problem {
+            ValueProblem::Unreadable { .. } => ValueProblem::Unreadable { address, length },
+            problem => problem,
+        };
+        if sequence.kind != SequenceKind::Elements {
+            let length = length.saturating_sub(u64::from(sequence.kind == SequenceKind::CText));
+            let wanted = length.min(self.context.limits.text as u64);
+            let unreadable = |_| ValueProblem::Unreadable { address, length };
+            let bytes = match self.context.start_at(address, wanted) {
+                Err(ValueProblem::NotCaptured) => Vec::new(),
+                bytes => bytes.map_err(unreadable)?,
+            };
+            let is_cut = (bytes.len() as u64) < length;
+            return Ok(ValueTree::Text(TextValue { bytes, is_cut }));
+        }
+        let Some((element, stride)) = sequence.element.as_deref().and_then(|element| Some((element, element.size?)))
+        else {
+            return Err(ValueProblem::NoElementType { address, length });
+        };
+        let wanted = length.min(self.context.limits.elements as u64);
+        let size = stride.checked_mul(wanted).ok_or(ValueProblem::Unreadable { address, length })?;
+        let bytes = match self.context.start_at(address, size) {
+            Err(ValueProblem::NotCaptured) => Vec::new(),
+            bytes => bytes.map_err(all_of)?,
+        };
+        let readable = (bytes.len() as u64).checked_div(stride).unwrap_or(wanted);
+        Ok(self.elements(element, length, readable, stride, Object::new(&bytes), BitRange::default()))
+    }
+
+    /// The parts of a value that the paths name. An empty path stands for the whole value.
+    fn chosen(
+        &mut self,
+        of: &Type,
+        object: Object<'_>,
+        at: BitRange,
+        paths: &[&[Arc<str>]],
+    ) -> Result<ValueTree, ValueProblem> {
+        if paths.iter().any(|path| path.is_empty()) || self.is_exhausted() || self.nesting >= NESTING {
+            return Ok(self.value(of, object, at));
+        }
+        self.nesting += 1;
+        let value = self.try_chosen(of, object, at, paths);
+        self.nesting -= 1;
+        value
+    }
+
+    fn try_chosen(
+        &mut self,
+        of: &Type,
+        object: Object<'_>,
+        at: BitRange,
+        paths: &[&[Arc<str>]],
+    ) -> Result<ValueTree, ValueProblem> {
+        let behind = |reader: &mut Self, kind, address: u64, to: Option<(u64, &Type)>| {
+            let Some((offset, to)) = to.filter(|_| address != 0) else { return Ok(pointer(kind, address, None)) };
+            let target = address.wrapping_add(offset);
+            let size = to.size.ok_or(ValueProblem::NoSize)?;
+            let bytes = reader.context.start_at(target, size)?;
+            let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
+            let value = reader.chosen(to, object, BitRange::default(), paths)?;
+            Ok(pointer(kind, address, Some(value)))
+        };
+        match &of.shape {
+            Shape::Pointer { to } => {
+                let kind = match self.is_raw(of) {
+                    true => AddressKind::Raw,
+                    false if of.name.starts_with('&') => AddressKind::Reference,
+                    false => AddressKind::Owner,
+                };
+                let address = self.address(of, object, at)?;
+                behind(self, kind, address, to.as_deref().map(|to| (0, to)))
+            }
+            Shape::Struct { members } => {
+                if self.is_rust() {
+                    if let Some(member) = transparent(of) {
+                        return self.chosen(&member.of, object, at.of_member(member)?, paths);
+                    }
+                    if let Some(CountedPointer { address, to }) = self.counted(of, object, at)? {
+                        return behind(self, AddressKind::Owner, address, to);
+                    }
+                }
+                Ok(self.chosen_members(short_name(&of.name).into(), members, object, at, paths))
+            }
+            Shape::Union { members } => {
+                Ok(self.chosen_members(short_name(&of.name).into(), members, object, at, paths))
+            }
+            Shape::Variants(variants) => {
+                let (chosen, value) = choose(variants, object, at.bit, self.context)?;
+                let name: Arc<str> = short_name(&of.name).into();
+                let Some(chosen) = chosen else { return Err(ValueProblem::InvalidDiscriminant { of: name, value }) };
+                let [member] = &*chosen.members else { return Ok(self.value(of, object, at)) };
+                let (Shape::Struct { members }, inner) = (&member.of.shape, at.of_member(member)?) else {
+                    return Ok(self.value(of, object, at));
+                };
+                let value = match (&*chosen.name, &**members) {
+                    ("None", []) => return Ok(self.value(of, object, at)),
+                    // Looked through as `?` does.
+                    ("Some", [payload]) => {
+                        let value = self.chosen(&payload.of, object, inner.of_member(payload)?, paths)?;
+                        let members = vec![MemberValue { name: Arc::clone(&payload.name), value }];
+                        let name = Arc::clone(&chosen.name);
+                        ValueTree::Structure(StructureValue { name, is_tuple: true, members, is_cut: false })
+                    }
+                    _ => self.chosen_members(Arc::clone(&chosen.name), members, object, inner, paths),
+                };
+                let (name, of) = (Arc::clone(&chosen.name), name);
+                Ok(ValueTree::Variant(Box::new(VariantValue { of, name, value, common: Vec::new() })))
+            }
+            _ => {
+                let first = paths.iter().find_map(|path| path.first());
+                Err(ValueProblem::NoMember(first.map_or_else(|| "".into(), Arc::clone)))
+            }
+        }
+    }
+
+    fn chosen_members(
+        &mut self,
+        name: Arc<str>,
+        members: &[Member],
+        object: Object<'_>,
+        at: BitRange,
+        paths: &[&[Arc<str>]],
+    ) -> ValueTree {
+        let mut groups: Vec<PathGroup<'_>> = Vec::new();
+        for path in paths {
+            let Some((first, rest)) = path.split_first() else { continue };
+            match groups.iter_mut().find(|(known, _)| *known == first) {
+                Some((_, group)) => group.push(rest),
+                None => groups.push((first, vec![rest])),
+            }
+        }
+        let is_tuple =
+            self.is_rust() && members.iter().all(|member| is_tuple_index(&member.name)) && !members.is_empty();
+        let name = if name.starts_with('(') { "".into() } else { name };
+        let mut structure = StructureValue { name, is_tuple: false, members: Vec::new(), is_cut: false };
+        self.spend(structure.name.len());
+        for (name, group) in groups {
+            self.spend(name.len().saturating_add(4));
+            let value = match find(members, name, is_tuple, at, ANONYMOUS) {
+                Some((member, Ok(at))) => self.chosen(&member.of, object, at, &group),
+                Some((_, Err(problem))) => Err(problem),
+                None => Err(ValueProblem::NoMember(Arc::clone(name))),
+            };
+            let value = value.unwrap_or_else(|problem| match problem {
+                ValueProblem::NotCaptured => ValueTree::Cut,
+                problem => ValueTree::Problem(problem),
+            });
+            structure.members.push(MemberValue { name: Arc::clone(name), value });
+        }
+        ValueTree::Structure(structure)
+    }
+}
+
+/// Paths that begin with the same name, without it.
+type PathGroup<'p> = (&'p Arc<str>, Vec<&'p [Arc<str>]>);
+
+/// The member of this name and its position, also in anonymous members and base classes.
+fn find<'t>(
+    members: &'t [Member],
+    name: &str,
+    is_tuple: bool,
+    at: BitRange,
+    left: u32,
+) -> Option<(&'t Member, Result<BitRange, ValueProblem>)> {
+    let is_it = |member: &&Member| {
+        *member.name == *name || is_tuple && member.name.strip_prefix("__").is_some_and(|index| index == name)
+    };
+    if let Some(member) = members.iter().find(is_it) {
+        return Some((member, at.of_member(member)));
+    }
+    let left = left.checked_sub(1)?;
+    members.iter().filter(|member| member.name.is_empty()).find_map(|outer| {
+        let (Shape::Struct { members } | Shape::Union { members }) = &outer.of.shape else { return None };
+        find(members, name, false, at.of_member(outer).ok()?, left)
+    })
+}
+
+fn integer(bits: u128, size: u64, is_signed: bool) -> ValueTree {
+    ValueTree::Integer(IntegerValue { bits, size, is_signed })
+}
+
+fn character(bits: u128, size: u64, signed: bool) -> Result<ValueTree, ValueProblem> {
+    match (u32::try_from(bits), size) {
+        (Ok(byte @ 0..=0x7f), 8) => Ok(ValueTree::Character(char::from(byte as u8))),
+        // The character depends on the program's encoding.
+        (Ok(_), 8) | (Err(_), _) => Ok(integer(bits, size, signed)),
+        (Ok(code), _) => match (char::from_u32(code), u16::try_from(code)) {
+            (Some(character), _) => Ok(ValueTree::Character(character)),
+            (None, Ok(half)) if size == 16 => Ok(ValueTree::HalfCharacter(half)),
+            (None, _) => Err(ValueProblem::InvalidCharacter(code)),
+        },
+    }
+}
+
+fn pointer(kind: AddressKind, address: u64, to: Option<ValueTree>) -> ValueTree {
+    ValueTree::Address(Box::new(AddressValue { address, kind, to }))
+}
+
+/// Whether a type is C's `char`.
+fn is_letter(of: &Type) -> bool {
+    matches!(of.shape, Shape::Character { .. }) && of.size == Some(1)
+}
+
+/// Whether a member has the name of a member of a tuple.
+fn is_tuple_index(name: &str) -> bool {
+    name.strip_prefix("__").unwrap_or(name).parse::<u32>().is_ok()
+}
+
+/// The approximate length of the text of a value without what is in it.
+fn length(value: &ValueTree) -> usize {
+    match value {
+        ValueTree::Integer(integer) => match integer.number() {
+            Some(number) => number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1,
+            None => 39,
+        },
+        ValueTree::Float(float) => float.text.len(),
+        ValueTree::Text(text) => text.bytes.len().saturating_add(2),
+        ValueTree::Enumerator { name, .. } => name.len(),
+        ValueTree::Flags { names, .. } => names.len(),
+        ValueTree::Address(address) if address.to.is_some() && address.kind != AddressKind::Raw => 1,
+        ValueTree::Address(address) => (address.address.checked_ilog2().unwrap_or(0) / 4) as usize + 3,
+        ValueTree::Problem(_) => 16,
+        ValueTree::Structure(_) | ValueTree::Variant(_) => 0,
+        _ => 4,
+    }
+}
