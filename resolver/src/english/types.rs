@@ -13,6 +13,7 @@ pub(crate) fn opaque(why: &OpaqueReason) -> Cow<'static, str> {
         OpaqueReason::Unreadable(error) => return error.to_string().into(),
         OpaqueReason::Encoding(encoding) => return encoding_name(*encoding).into(),
         OpaqueReason::Entry(tag) => return tag_name(*tag).into(),
+        OpaqueReason::Filed(words) => return words.to_string().into(),
         OpaqueReason::OnlyDeclared => "declared only",
         OpaqueReason::TooManyTypes => "too many types",
         OpaqueReason::TooDeep => "nested too deep",

@@ -16,6 +16,7 @@ mod problem;
 mod quote;
 mod render;
 mod shape;
+mod table;
 mod tree;
 mod tree_json;
 mod tree_reader;
@@ -33,6 +34,7 @@ pub use printf::printf;
 pub use problem::ValueProblem;
 pub use render::{RenderedText, render};
 pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
     ValueTree, VariantValue,

@@ -132,6 +132,8 @@ pub enum OpaqueReason {
     MemberPlace(PlaceProblem),
     /// An entry of a kind that is not supported (`DW_TAG_*`).
     Entry(u16),
+    /// As a plan file or a recording says it.
+    Filed(Arc<str>),
 }
 
 /// Elements of one type that are stored elsewhere.
