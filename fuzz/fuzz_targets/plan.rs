@@ -35,7 +35,8 @@ fuzz_target!(|input: &[u8]| {
             let section = |number: &usize| {
                 let site = &plan.sites[*number];
                 let distance = (number - numbers[0]) as u32;
-                Section { distance, inputs: &site.inputs, filter: None, aggregate: &site.aggregate, group: 0 }
+                let (inputs, aggregate, reads) = (&site.inputs[..], &site.aggregate, &plan.reads[..]);
+                Section { distance, inputs, filter: None, aggregate, group: 0, reads }
             };
             let sections: Vec<Section<'_>> = numbers.iter().map(section).collect();
             // The programs can only be too long.

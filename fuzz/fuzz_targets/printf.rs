@@ -1,9 +1,11 @@
 //! The printf grammar on arbitrary bytes: pieces and errors cover the format without gaps, and words
-//! have names and values. The form of a value has levels, or members with names.
+//! have names and values. The form of a value has levels, or members with names. A format in Rust's
+//! notation is one of printf too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use simple_markers_record::printf::{self, Piece};
+use simple_markers_record::rust_format::{self, RustPiece};
 use simple_markers_record::value_form::{MAX_LEVELS, ValueForm};
 use simple_markers_record::{conversion, names};
 
@@ -32,7 +34,7 @@ fuzz_target!(|format: &[u8]| {
                     Some(ValueForm::Whole | ValueForm::Formatted(_)) | None => {}
                 }
                 assert_eq!(conversion.form.is_some(), conversion.form(format).is_some());
-                if let Some(mistake) = names::mistake(format, conversion.written().end, conversion.specifier) {
+                if let Some(mistake) = conversion.mistake(format) {
                     assert!(format.get(mistake.range).is_some());
                 }
                 conversion.range
@@ -44,4 +46,20 @@ fuzz_target!(|format: &[u8]| {
         end = range.end;
     }
     assert_eq!(end, format.len());
+    if let Ok(format) = std::str::from_utf8(format) {
+        rusts_notation(format);
+    }
 });
+
+/// A format in Rust's notation has a conversion for each placeholder in that of printf.
+fn rusts_notation(format: &str) {
+    let placeholders = rust_format::pieces(format).filter(|piece| matches!(piece, Ok(RustPiece::Value(_)))).count();
+    let _ = (rust_format::is_in_rusts_notation(format), rust_format::as_recorded(format));
+    let Ok(printf) = rust_format::to_printf(format) else { return };
+    let values = printf::parse(printf.as_bytes()).filter_map(|piece| match piece.expect("a format of printf") {
+        Piece::Conversion(conversion) => Some(conversion.form(printf.as_bytes())),
+        Piece::Literal(_) | Piece::Percent(_) => None,
+    });
+    let values: Vec<_> = values.collect();
+    assert!(values.len() == placeholders && values.iter().all(Option::is_some), "{format:?} {printf:?}");
+}

@@ -57,7 +57,8 @@
  *            compiler has it: gcc does, clang 14 does not).
  *            Words in braces behind an integer conversion name its values: %u{IDLE=0,BUSY=1},
  *            %x{READ=1|WRITE=2} for flags, and %d{} for the enumerators of the argument's type.
- *            SIMPLE_WORD(O_CREAT) is the word O_CREAT=0100, of a macro. See docs/markers.md.
+ *            SIMPLE_WORD(O_CREAT) is the word O_CREAT=0100, of a macro. %p{} shows the whole value
+ *            that a pointer points to, and %p{tag,owner.name} two of its members. See docs/markers.md.
  *      ...   For simple_mark, places to read: variables, members, elements. Up to 32.
  *
  * Options: macros to define before the first inclusion

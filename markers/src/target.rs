@@ -29,9 +29,9 @@ macro_rules! define {
         ///
         /// - **NAME**: identifiers (keywords too) joined by `:`, or a string literal. By convention
         ///   `subsystem:component`, one marker for each name.
-        /// - **FORMAT**: a string literal with printf conversions, one for each argument. It is
-        ///   checked against the arguments' types at compile time, whether the marker is emitted or
-        ///   not.
+        /// - **FORMAT**: a string literal with printf conversions, one for each argument, or with the
+        ///   placeholders of `format!`. It is checked against the arguments' types at compile time,
+        ///   whether the marker is emitted or not.
         /// - **ARGUMENT**: a place: `x`, `self.queue.depth`, `t.0`, `*p`, `a[3]` (a literal index),
         ///   or `&x` for its address. A place is recorded by name, and tools look it up in the
         ///   debug information. It is never evaluated, read, moved or copied. For the compiler's
@@ -74,6 +74,22 @@ macro_rules! define {
         /// `%u{IDLE=0,BUSY=1}` prints one of the names, and `%x{Flags::READ.bits()|Flags::WRITE.bits()}`
         /// those of the bits that are set. A value is a constant expression. `%d{}` takes a place of an
         /// enum without fields, and prints the variant that the debug information has for the value.
+        ///
+        /// `%p{}` takes a place of any type, and shows the whole value as the debug information describes
+        /// it; `%p{*}` shows one level of it, and `%p{tag,owner.name}` two members, which must exist.
+        /// `%p{:>8}` shows it as `format!` does for `{:>8}`.
+        ///
+        /// A format with placeholders and without conversions is in the notation of `format!`. A
+        /// placeholder names a place (`{self.queue.depth}`), or stands for an argument:
+        ///
+        /// ```
+        /// # use simple_markers::simple_mark;
+        /// # struct Client { name: String }
+        /// # let (id, client, queue) = (1, Client { name: String::from("a") }, vec![1]);
+        /// simple_mark!(queue:submit, "request {id} from {client.name:?}, {} waiting", queue);
+        /// ```
+        ///
+        /// A width and a precision are numbers there, and `keep` needs the type: `keep id: u32`.
         ///
         /// # What `keep` takes and costs
         ///

@@ -406,7 +406,7 @@ simple_mark(queue:load, \"%f\", load);                       /* in %xmm0 */",
         code: Code::FormatMismatch,
         meaning: "\
 The type of the argument does not match its conversion: the size or the sign differs, or one is a number and the other a pointer. A tool that
-goes by the format prints something else.",
+goes by the format prints something else. Or the braces behind a conversion have a mistake, or name a member that the value does not have.",
         example: "\
 unsigned long sector = request->sector;
 simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 bytes, and signed */",

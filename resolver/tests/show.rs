@@ -429,8 +429,13 @@ fn what_a_terminal_obeys_is_escaped_wherever_it_stands() {
         for marker in &mut image.markers {
             (marker.name, marker.file) = (text.clone(), text.clone());
             (marker.format, marker.description) = (text.clone(), text.clone());
-            let declared =
-                DeclaredArgument { text: text.clone(), conversion: Some(text.clone()), words: None, mistake: None };
+            let declared = DeclaredArgument {
+                text: text.clone(),
+                conversion: Some(text.clone()),
+                words: None,
+                mistake: None,
+                form: None,
+            };
             marker.args = vec![declared; marker.args.len()].into();
             for site in &mut marker.sites {
                 (site.symbol, site.function) = (site.symbol.as_ref().map(|_| "f".into()), Some(text.clone()));

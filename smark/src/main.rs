@@ -45,6 +45,7 @@ mod symbols;
 mod top;
 mod trace;
 mod units;
+mod values;
 mod verify;
 mod watch;
 

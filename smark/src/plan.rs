@@ -14,6 +14,7 @@ use simple_markers_tracer::planning::PlanSettings;
 use crate::choice::{Choice, Strict};
 use crate::console::{Console, Status};
 use crate::inputs::Inputs;
+use crate::values::Values;
 use crate::watch::{self, TEXT};
 use crate::{left_out, output};
 
@@ -43,6 +44,8 @@ pub(crate) struct Plan {
     choice: Choice,
     #[command(flatten)]
     strict: Strict,
+    #[command(flatten)]
+    values: Values,
 }
 
 const EXAMPLES: &str = "\
@@ -77,6 +80,7 @@ impl Plan {
         let settings = PlanSettings {
             export: self.choice.settings(),
             text: TEXT,
+            values: self.values.budget(),
             thread_pointer: Some(0),
             is_sleepable: true,
             is_recorded: false,

@@ -18,6 +18,7 @@ mod header_matrix;
 mod matrix;
 mod targets;
 mod usage;
+mod whole_values;
 mod zero_cost;
 
 fn main() -> std::process::ExitCode {

@@ -119,6 +119,31 @@ fn lines_and_entries_have_places(compiler: &str) {
     assert_eq!(marks[2]["sites"][0]["inlined"][0]["function"], "weight");
 }
 
+/// LLVM describes the parameter in the frame for all of the function, which stores it there behind its
+/// entry.
+const KEPT: &str = "\
+#[inline(never)]
+fn kept(value: &u64) {
+    println!(\"{value:?}\");
+}
+
+fn main() {
+    kept(std::hint::black_box(&5));
+}
+";
+
+#[test(cases = ["0", "3"])]
+fn a_parameter_is_not_in_the_frame_before_it_is_stored(level: &str) {
+    let name = format!("kept-parameter-{level}");
+    let fixture = fixture::Fixture::new(&name).file("src/main.rs", KEPT);
+    let flags = ["-g".to_owned(), format!("-Copt-level={level}")];
+    fixture::succeeds_silently(&mut fixture.rustc(&flags.each_ref().map(String::as_str)));
+    let markers = listed(&["--mark", "kept() \"%p\", value"], &fixture.built(&name));
+    // Without optimisation the place is behind the prologue.
+    let expected = if level == "0" { "live" } else { "lost" };
+    assert_eq!(markers[0]["sites"][0]["args"][0]["verdict"], expected);
+}
+
 #[test]
 fn what_has_no_place_is_told() {
     if find("gcc").is_none() {

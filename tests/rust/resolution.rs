@@ -21,6 +21,7 @@ mod sdt_notes;
 mod second_opinion;
 mod thread_local_symbols;
 mod truth;
+mod views;
 
 fn main() -> std::process::ExitCode {
     harness::main()

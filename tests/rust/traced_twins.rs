@@ -76,7 +76,7 @@ fn is_right(value: &Value<'_>, truth: &Truth) -> Option<bool> {
                 .then(|| bits.to_le_bytes()[..size] == theirs[..size])
         }
         Value::Text { bytes, .. } => truth.behind.as_ref().map(|theirs| theirs.starts_with(bytes)),
-        Value::Null | Value::Array { .. } => None,
+        Value::Null | Value::Array { .. } | Value::Whole(_) => None,
     }
 }
 

@@ -46,6 +46,7 @@ cfg_if::cfg_if! {
         mod tracefs;
         mod trees;
         mod unloaded;
+        mod whole_values_watched;
         mod whom;
     }
 }

@@ -34,6 +34,7 @@ pub mod uprobes;
 pub mod views;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod watched;
+pub mod whole_values;
 
 pub use tools;
 

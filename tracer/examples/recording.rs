@@ -99,6 +99,7 @@ fn plan() -> Plan {
         alias: None,
         source: Source::Read(Reading::Number { field, size, kind }),
         names: None,
+        shown: None,
     };
     Plan {
         images: vec![PlannedImage {
@@ -139,7 +140,7 @@ fn plan() -> Plan {
                 argument("depth", 3, 4, Signed),
             ],
         }],
-        left_out: Vec::new(),
+        ..Plan::default()
     }
 }
 

@@ -143,7 +143,7 @@ impl Inputs for Hit<'_> {
             Body::Record(fields) => fields.number(field),
             Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
                 Value::Number { bits, .. } => Some(*bits),
-                Value::Text { .. } | Value::Null | Value::Array { .. } => None,
+                Value::Text { .. } | Value::Null | Value::Array { .. } | Value::Whole(_) => None,
             },
         }
     }
@@ -154,7 +154,7 @@ impl Inputs for Hit<'_> {
             Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
                 Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
                 Value::Null => Some(Text::Null),
-                Value::Number { .. } | Value::Array { .. } => None,
+                Value::Number { .. } | Value::Array { .. } | Value::Whole(_) => None,
             },
         }
     }

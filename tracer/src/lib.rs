@@ -24,12 +24,14 @@ pub mod plan;
 pub mod planning;
 pub mod record;
 pub mod recorder;
+pub mod shown;
 #[allow(unsafe_code, reason = "system calls")]
 pub mod sys;
 pub mod text;
 pub mod thread_local;
 pub mod top;
 pub mod value;
+pub mod whole;
 
 pub use hit::Hit;
 pub use plan::Plan;

@@ -42,6 +42,9 @@ pub enum FieldKind {
     /// Bytes: their address in 8 bytes, how many there are in 8 bytes, and then at most so many of
     /// them.
     Bytes(u16),
+    /// A whole value: how many bytes of chunks there are in 8 bytes, and then at most so many of them
+    /// ([`crate::whole`]).
+    Whole(u16),
     /// So many bytes in the record of a kernel event.
     Inline(u16),
     /// The place and the length of bytes in the record of a kernel event (`__data_loc`). The place is
@@ -56,6 +59,8 @@ impl FieldKind {
         match self {
             Self::Number => 8,
             Self::Text(most) | Self::Bytes(most) => most.saturating_add(16).div_ceil(8).saturating_mul(8),
+            // The kernel does not know that less is copied than a power of two.
+            Self::Whole(most) => most.saturating_add(8).max(64).next_power_of_two().saturating_add(8),
             Self::Inline(size) => size,
             Self::Located(_) => 4,
         }
@@ -169,6 +174,8 @@ pub enum Field<'a> {
         /// Whether more of them follow in the program.
         is_cut: bool,
     },
+    /// The chunks of a whole value.
+    Whole(&'a [u8]),
     /// Bytes in the record of a kernel event.
     Inline {
         /// Those that were copied.
@@ -255,7 +262,7 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn address(self, layout: &Layout, index: usize) -> Option<u64> {
         match layout.fields().get(index).copied()? {
-            (_, FieldKind::Number | FieldKind::Inline(_) | FieldKind::Located(_)) => None,
+            (_, FieldKind::Number | FieldKind::Whole(_) | FieldKind::Inline(_) | FieldKind::Located(_)) => None,
             (offset, FieldKind::Text(_) | FieldKind::Bytes(_)) => Some(self.word(offset)),
         }
     }
@@ -303,6 +310,11 @@ impl<'a> Record<'a> {
             FieldKind::Number => return Field::Number(self.word(offset)),
             FieldKind::Text(most) => (most, true),
             FieldKind::Bytes(most) => (most, false),
+            FieldKind::Whole(most) => {
+                let size = usize::try_from(self.word(offset)).unwrap_or(usize::MAX).min(most.into());
+                let chunks = self.0.get(usize::from(offset).saturating_add(8)..).unwrap_or_default();
+                return Field::Whole(chunks.get(..size).unwrap_or(chunks));
+            }
             FieldKind::Inline(size) => {
                 let from = usize::from(offset);
                 let bytes = self.0.get(from..from.saturating_add(size.into())).unwrap_or_default();

@@ -48,7 +48,8 @@ impl Format {
     /// text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
         let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
-        let mut values = hit.values().zip(names);
+        let shown = hit.site.arguments.iter().map(|argument| argument.shown.as_deref());
+        let mut values = hit.values().zip(names.zip(shown.chain(std::iter::repeat(None))));
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
@@ -66,9 +67,10 @@ impl Format {
                     let stars: Result<Vec<i64>, Missing<'_>> =
                         stars.map(|(star, _)| maybe(star).map(|star| count(&star))).collect();
                     // Without a record of the marker's arguments there are fewer values.
-                    let Some((value, names)) = values.next() else { continue };
+                    let Some((value, (names, shown))) = values.next() else { continue };
                     let from = out.len();
                     match stars.and_then(|stars| Ok((stars, maybe(value)?))) {
+                        Ok((_, value)) if shown.is_some_and(|shown| shown.write(&value, out)) => {}
                         Ok((stars, value)) => match names.and_then(|names| value.name(names)) {
                             Some(name) => padded(conversion, &stars, &name, out),
                             None => converted(conversion, &stars, &value, out),
@@ -150,7 +152,7 @@ fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mu
         Value::Text { bytes, is_cut } => (text(bytes), *bytes, *is_cut),
         Value::Null => (text(b"(null)"), b"(null)".as_slice(), false),
         // No marker has one.
-        Value::Array { .. } => return plain(value, out),
+        Value::Array { .. } | Value::Whole(_) => return plain(value, out),
     };
     let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
     let (byte_order, memory) = (ByteOrder::Little, MemoryFunction(|_: u64, _: &mut [u8]| false));
@@ -230,20 +232,24 @@ pub fn json_why(missing: &Missing<'_>) -> String {
 pub fn json(hit: &Hit<'_>) -> Json {
     let args: Vec<Json> = hit
         .arguments()
-        .map(|(PlannedArgument { text, names, .. }, value)| {
+        .map(|(PlannedArgument { text, names, shown, .. }, value)| {
             let mut argument = json!({ "text": &**text, "value": null, "why": null });
             let Some(object) = argument.as_object_mut() else { return argument };
             let mut insert = |name: &str, value: Json| _ = object.insert(name.to_owned(), value);
+            let json = |value: &Value<'_>| {
+                let shown = shown.as_ref().and_then(|shown| shown.json(value));
+                shown.unwrap_or_else(|| json_value(value))
+            };
             let name = |value: &Value<'_>| names.as_ref().and_then(|names| value.name(names));
             match &value {
                 Ok(value) => {
-                    insert("value", json_value(value));
+                    insert("value", json(value));
                     name(value).into_iter().for_each(|name| insert("name", name.into()));
                 }
                 Err(missing) => {
                     insert("why", json_why(missing).into());
                     if let Missing::Doubtful(Some(maybe)) = missing {
-                        insert("maybe", json_value(maybe));
+                        insert("maybe", json(maybe));
                         name(maybe).into_iter().for_each(|name| insert("maybe_name", name.into()));
                     }
                 }

@@ -39,6 +39,8 @@ pub enum Value<'r> {
         /// Whether more of them follow that were not read.
         is_cut: bool,
     },
+    /// A whole value: the chunks that were read for it ([`crate::whole`]).
+    Whole(&'r [u8]),
 }
 
 /// Why an argument has no value.
@@ -65,7 +67,11 @@ impl Value<'_> {
             Self::Number { bits, kind: NumberKind::Unsigned | NumberKind::Pointer | NumberKind::Unicode, .. } => {
                 Some(i128::from(bits))
             }
-            Self::Number { kind: NumberKind::Float, .. } | Self::Text { .. } | Self::Null | Self::Array { .. } => None,
+            Self::Number { kind: NumberKind::Float, .. }
+            | Self::Text { .. }
+            | Self::Null
+            | Self::Array { .. }
+            | Self::Whole(_) => None,
         }
     }
 
@@ -140,7 +146,11 @@ impl Reading {
             Self::Constant { bits, size, kind } => Ok(Value::Number { bits: low(bits, size), size, kind }),
             Self::Number { field, size, kind } => match record.field(layout, field) {
                 Field::Number(bits) => Ok(Value::Number { bits: low(bits, size), size, kind }),
-                Field::Unread | Field::Bytes { .. } | Field::Inline { .. } => Err(Missing::Unreadable { at: None }),
+                _ => Err(Missing::Unreadable { at: None }),
+            },
+            Self::Whole { field } => match record.field(layout, field) {
+                Field::Whole(chunks) if !chunks.is_empty() => Ok(Value::Whole(chunks)),
+                _ => Err(Missing::Unreadable { at: None }),
             },
             Self::Array { field, size, kind, .. } => match record.field(layout, field) {
                 Field::Inline { bytes, is_cut } => Ok(Value::Array { bytes, size, kind, is_cut }),
@@ -157,7 +167,7 @@ impl Reading {
                     let at = record.address(layout, field).filter(|address| *address != 0);
                     Err(Missing::Unreadable { at })
                 }
-                Field::Number(_) => Err(Missing::Unreadable { at: None }),
+                Field::Number(_) | Field::Whole(_) => Err(Missing::Unreadable { at: None }),
             },
         }
     }

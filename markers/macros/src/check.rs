@@ -5,11 +5,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
+use syn::spanned::Spanned;
 
+use crate::argument::Argument;
 use crate::operand::promoted;
 use crate::pairing::{FormatUse, Pair};
 use crate::place::Place;
-use crate::syntax::Argument;
 
 /// The checks of all places. The caller puts them into an `unsafe` block.
 pub(crate) fn places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
@@ -24,10 +25,16 @@ pub(crate) fn places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
 /// [`safely_readable`].
 fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
     let (expression, span) = (&place.expression, place.span());
-    match pair.is_named {
-        true => named(krate, pair, place),
-        false => call(krate, pair, &quote_spanned! { span=> &raw const #expression }),
+    if pair.is_named {
+        return named(krate, pair, place);
     }
+    let place = call(krate, pair, &quote_spanned! { span=> &raw const #expression });
+    // A member is named in the format, so an error about it points there.
+    let members = pair.members.iter().map(|path| {
+        let span = path.first().map_or(span, Spanned::span);
+        quote_spanned! { span=> let _ = &raw const (#expression) #(.#path)*; }
+    });
+    quote_spanned! { span=> #place #(#members)* }
 }
 
 /// The check of an enumeration or a number for `%d{}`. The cast compiles for no other type.
@@ -153,12 +160,15 @@ fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
     let kept = pair.argument.is_kept();
     let width =
         pair.argument.width().map_or_else(|| quote_spanned! { span=> _ }, |width| quote_spanned! { span=> #width });
-    let FormatUse::By(_, specifier) = pair.shown else {
-        return if kept {
-            quote_spanned! { span=> #krate::__private::kept_star::<#width> }
-        } else {
-            quote_spanned! { span=> #krate::__private::star }
-        };
+    let specifier = match pair.shown {
+        FormatUse::By(_, specifier) => specifier,
+        FormatUse::Star if kept => return quote_spanned! { span=> #krate::__private::kept_star::<#width> },
+        FormatUse::Star => return quote_spanned! { span=> #krate::__private::star },
+        // Any type, but the one that is written.
+        FormatUse::Whole | FormatUse::Formatted if kept => {
+            return quote_spanned! { span=> #krate::__private::kept_address::<#width> };
+        }
+        FormatUse::Whole | FormatUse::Formatted => return quote_spanned! { span=> #krate::__private::address },
     };
     match specifier.letter() {
         'p' if pair.argument.is_address() && kept => quote_spanned! { span=> #krate::__private::kept_address },

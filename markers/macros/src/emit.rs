@@ -4,12 +4,13 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use simple_markers_record::site;
 
+use crate::argument::Argument;
 use crate::check;
 use crate::ghost;
 use crate::operand::Operand;
 use crate::pairing::Pair;
 use crate::record::{self, SiteRecord};
-use crate::syntax::{Anchor, Argument, Invocation, Marker};
+use crate::syntax::{Anchor, Invocation, Marker};
 use crate::target::Target;
 
 /// The expansion of a marker: a block of type `()`; of a ghost, statements.

@@ -10,6 +10,7 @@ use simple_markers_record::assembler;
 use simple_markers_record::names::{self, UNKNOWN};
 use simple_markers_record::placeholders::{self, Placeholder};
 use simple_markers_record::printf::{self, Piece};
+use simple_markers_record::rust_format;
 use syn::ext::IdentExt as _;
 use syn::{Expr, LitStr};
 
@@ -19,8 +20,9 @@ pub(crate) struct Format {
     parts: Vec<Part>,
     /// The values of words that are no literals.
     values: Vec<Expr>,
-    /// What `format!` would replace: `{id}`.
+    /// What `format!` would replace, in a format of printf: `{id}`.
     placeholders: Vec<String>,
+    is_in_rusts_notation: bool,
 }
 
 enum Part {
@@ -30,7 +32,7 @@ enum Part {
 }
 
 impl Format {
-    /// Reads a format.
+    /// Reads a format of printf.
     ///
     /// Fails if the value of a word is no expression.
     pub(crate) fn new(literal: LitStr) -> syn::Result<Self> {
@@ -38,7 +40,8 @@ impl Format {
         let of_value = |it: Placeholder| (!it.is_text).then(|| written.get(it.range).unwrap_or_default().to_owned());
         let placeholders = placeholders::placeholders(&written).into_iter().filter_map(of_value).collect();
         let text = placeholders::as_text(&written);
-        let mut format = Self { literal, parts: Vec::new(), values: Vec::new(), placeholders };
+        let mut format =
+            Self { literal, parts: Vec::new(), values: Vec::new(), placeholders, is_in_rusts_notation: false };
         let mut copied = 0;
         for piece in printf::parse(text.as_bytes()) {
             let Ok(Piece::Conversion(conversion)) = piece else { continue };
@@ -56,6 +59,28 @@ impl Format {
         }
         format.text(text.get(copied..));
         Ok(format)
+    }
+
+    /// The format of a marker, in Rust's notation or in that of printf.
+    pub(crate) fn of_marker(literal: LitStr) -> syn::Result<Self> {
+        let written = literal.value();
+        match rust_format::is_in_rusts_notation(&written) {
+            false => Self::new(literal),
+            true => {
+                let text = match rust_format::to_printf(&written) {
+                    Ok(text) => text,
+                    // The compiler reports the others when the arguments are known.
+                    Err(_) => crate::rust_format::check(&literal).map(|()| written)?,
+                };
+                let parts = vec![Part::Text(text)];
+                Ok(Self { literal, parts, values: Vec::new(), placeholders: Vec::new(), is_in_rusts_notation: true })
+            }
+        }
+    }
+
+    /// The literal, if it is in Rust's notation.
+    pub(crate) fn in_rusts_notation(&self) -> Option<&LitStr> {
+        self.is_in_rusts_notation.then_some(&self.literal)
     }
 
     fn text(&mut self, text: Option<&str>) {

@@ -7,10 +7,11 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};
 use simple_markers_record::ghost::Hash;
 
+use crate::argument::Argument;
 use crate::check;
 use crate::pairing::Pair;
 use crate::record;
-use crate::syntax::{Argument, Marker};
+use crate::syntax::Marker;
 
 /// The statement of a ghost. `is_emitted` says whether there is more than the checks.
 pub(crate) fn ghost(krate: &TokenTree, is_emitted: bool, marker: &Marker, pairs: &[Pair<'_>]) -> TokenStream {

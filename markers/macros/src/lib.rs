@@ -2,24 +2,28 @@
 //!
 //! `marker!` gets the path of the `simple-markers` crate, the target, and the tokens that the user
 //! wrote. A marker passes through the modules in this order: `syntax` parses it and `place` its
-//! arguments, `format` reads its format, `pairing` assigns arguments to conversions, `check` writes
-//! the type checks, `record` the records, and `emit` the expansion. For a ghost, `ghost` does that,
-//! and for a probe `probe`. `target` and `operand` have what differs between targets, and `path`
-//! checks the path of the source file.
+//! arguments, `format` reads its format (`rust_format` orders the arguments of one in Rust's notation),
+//! `pairing` assigns arguments to conversions, `check` writes the type checks, `record` the records,
+//! and `emit` the expansion. For a ghost, `ghost` does that, and for a probe `probe`. `target` and
+//! `operand` have what differs between targets, and `path` checks the path of the source file.
 //!
 //! `attribute` is apart from them: it only writes the options of a marker that `marker!` then reads.
 
+mod argument;
 mod attribute;
 mod check;
 mod emit;
+mod errors;
 mod format;
 mod ghost;
+mod member;
 mod operand;
 mod pairing;
 mod path;
 mod place;
 mod probe;
 mod record;
+mod rust_format;
 mod syntax;
 mod target;
 
@@ -61,6 +65,10 @@ fn expand_probe(input: proc_macro2::TokenStream, receiver: Receiver) -> syn::Res
 
 fn expand(input: proc_macro2::TokenStream) -> syn::Result<proc_macro2::TokenStream> {
     let invocation: syntax::Invocation = syn::parse2(input)?;
+    if let Some(refusal) = invocation.marker.refusal {
+        return Ok(refusal);
+    }
     let pairs = pairing::pair(&invocation.marker)?;
+    pairing::check_kept(&pairs)?;
     emit::marker(&invocation, &pairs)
 }

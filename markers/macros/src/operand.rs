@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use simple_markers_record::printf::Length;
 use syn::Type;
 
-use crate::pairing::{FormatUse, Pair};
+use crate::pairing::{FormatUse, Pair, kept_type};
 use crate::target::Target;
 
 /// A kept argument as an operand of the assembly.
@@ -101,6 +101,9 @@ fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
         return Ok((pointer, false, Value::Pointer));
     }
     let name = match pair.argument.width() {
+        None if matches!(pair.shown, FormatUse::Formatted) => kept_type(pair.argument)
+            .and_then(|of| register_type(&of))
+            .ok_or_else(|| syn::Error::new(pair.argument.span(), "a kept value in Rust's notation has a type"))?,
         None => promoted(pair.shown),
         Some(width) => known(width).ok_or_else(|| {
             syn::Error::new(
@@ -140,14 +143,21 @@ pub(crate) fn promoted(shown: FormatUse) -> &'static str {
 
 /// The register's type for a value of the type `width`.
 fn known(width: &Type) -> Option<&'static str> {
-    const SAME: [&str; 12] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
     match width {
         // Another macro passed the type on as `$t:ty`.
         Type::Group(group) => known(&group.elem),
-        Type::Path(path) if path.path.is_ident("bool") => Some("u8"),
-        Type::Path(path) if path.path.is_ident("char") => Some("u32"),
-        Type::Path(path) => SAME.into_iter().find(|name| path.path.is_ident(name)),
+        Type::Path(path) => register_type(&path.path.get_ident()?.to_string()),
         _ => None,
+    }
+}
+
+/// The register's type for the primitive type of that name.
+fn register_type(name: &str) -> Option<&'static str> {
+    const SAME: [&str; 12] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
+    match name {
+        "bool" => Some("u8"),
+        "char" => Some("u32"),
+        _ => SAME.into_iter().find(|same| *same == name),
     }
 }
 

@@ -1,18 +1,24 @@
 //! Assigns the arguments of a marker to the conversions of its format.
 
 use proc_macro2::Span;
+use simple_markers_record::conversion;
 use simple_markers_record::printf::{self, Length, Piece};
 use simple_markers_record::specifier::Specifier;
-use simple_markers_record::{conversion, names};
-use syn::{Expr, Lit, Type};
+use simple_markers_record::value_form::ValueForm;
+use syn::{Expr, Lit, Member, Type};
 
-use crate::syntax::{Argument, Marker};
+use crate::argument::Argument;
+use crate::errors::Errors;
+use crate::member;
+use crate::syntax::Marker;
 
 /// An argument with its conversion.
 pub(crate) struct Pair<'a> {
     pub(crate) shown: FormatUse,
     /// Whether the conversion has `{}`: the debug information names the values of the argument.
     pub(crate) is_named: bool,
+    /// The paths to the members that `%p{a,b.c}` shows.
+    pub(crate) members: Vec<Vec<Member>>,
     pub(crate) argument: &'a Argument,
 }
 
@@ -30,6 +36,19 @@ pub(crate) enum FormatUse {
     By(Length, Specifier),
     /// It is a width or a precision, written `*`.
     Star,
+    /// `%p{}`, `%p{*}` or `%p{a,b.c}` shows the value, or a part of it.
+    Whole,
+    /// `%p{:SPEC}` shows it as Rust's `{:SPEC}` does.
+    Formatted,
+}
+
+/// What the format wants as an argument.
+struct Want {
+    shown: FormatUse,
+    is_named: bool,
+    members: Vec<Vec<Member>>,
+    /// The conversion as written.
+    text: String,
 }
 
 /// The arguments of `marker`, each with its conversion, in their order.
@@ -38,16 +57,23 @@ pub(crate) enum FormatUse {
 /// of arguments than the marker has. All errors are reported at once.
 pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     let format = marker.format.declared();
-    let mut errors = Errors(None);
+    let mut errors = Errors::default();
     let placeholders = marker.format.placeholders();
     // With a conversion or a name among them, the arguments are not in their order.
     let is_in_order = placeholders.len() == marker.arguments.len() && placeholders.iter().all(|text| text == "{}");
+    let conversion = printf::parse(format.as_bytes()).find_map(|piece| match piece {
+        Ok(Piece::Conversion(conversion)) => format.get(conversion.range),
+        _ => None,
+    });
     for (index, placeholder) in placeholders.iter().enumerate() {
-        let argument = marker.arguments.get(index).filter(|_| is_in_order);
-        errors.push(marker.format.span(), no_placeholder(placeholder, argument));
+        let message = match conversion.filter(|_| !marker.is_probe) {
+            Some(conversion) => two_notations(placeholder, conversion),
+            None => no_placeholder(placeholder, marker.arguments.get(index).filter(|_| is_in_order)),
+        };
+        errors.push(marker.format.span(), message);
     }
     errors.finish()?;
-    let mut errors = Errors(None);
+    let mut errors = Errors::default();
     let mut wanted = Vec::new();
     for piece in printf::parse(format.as_bytes()) {
         match piece {
@@ -57,14 +83,13 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
                 if conversion::accepts(conversion.length, conversion.specifier).is_empty() {
                     errors.push(marker.format.span(), no_such_type(&text, conversion.length, conversion.specifier));
                 }
-                let at = conversion.written().end;
-                if let Some(mistake) = names::mistake(format.as_bytes(), at, conversion.specifier) {
+                if let Some(mistake) = conversion.mistake(format.as_bytes()) {
                     let wrong = format.get(mistake.range).unwrap_or_default();
                     errors.push(marker.format.span(), format!("{}, at `{wrong}`", mistake.kind));
                 }
-                let is_named = conversion.words(format.as_bytes()).is_some_and(|words| words.is_empty());
-                wanted.extend((0..conversion.stars()).map(|_| (FormatUse::Star, false, text.clone())));
-                wanted.push((FormatUse::By(conversion.length, conversion.specifier), is_named, text));
+                let star = || Want { shown: FormatUse::Star, is_named: false, members: Vec::new(), text: text.clone() };
+                wanted.extend((0..conversion.stars()).map(|_| star()));
+                wanted.push(Want::new(&conversion, &format, text.clone(), marker.format.span(), &mut errors));
             }
             Err(error) => {
                 let bytes = format.as_bytes().get(error.range.clone()).unwrap_or_default();
@@ -73,8 +98,8 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
         }
     }
     errors.finish()?;
-    let mut errors = Errors(None);
-    for (shown, _, text) in wanted.iter().skip(marker.arguments.len()) {
+    let mut errors = Errors::default();
+    for Want { shown, text, .. } in wanted.iter().skip(marker.arguments.len()) {
         let what = if matches!(shown, FormatUse::Star) { format!("the `*` of `{text}`") } else { format!("`{text}`") };
         errors.push(
             marker.format.span(),
@@ -97,11 +122,11 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
         );
     }
     errors.finish()?;
-    let mut errors = Errors(None);
+    let mut errors = Errors::default();
     let pairs: Vec<Pair<'_>> = wanted
         .into_iter()
         .zip(&marker.arguments)
-        .map(|((shown, is_named, _), argument)| Pair { shown, is_named, argument })
+        .map(|(Want { shown, is_named, members, .. }, argument)| Pair { shown, is_named, members, argument })
         .collect();
     for pair in pairs.iter().filter(|pair| pair.is_named) {
         if let Argument::KeptValue { name, .. } = pair.argument {
@@ -117,6 +142,68 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     Ok(pairs)
 }
 
+impl Want {
+    fn new(conversion: &printf::Conversion, format: &str, text: String, span: Span, errors: &mut Errors) -> Self {
+        let is_named = conversion.words(format.as_bytes()).is_some_and(|words| words.is_empty());
+        let (shown, members) = match conversion.form(format.as_bytes()) {
+            None => (FormatUse::By(conversion.length, conversion.specifier), Vec::new()),
+            Some(ValueForm::Whole | ValueForm::Levels(_)) => (FormatUse::Whole, Vec::new()),
+            Some(ValueForm::Formatted(_)) => (FormatUse::Formatted, Vec::new()),
+            Some(ValueForm::Members(paths)) => {
+                let members = paths.iter().filter_map(|path| {
+                    let members = member::members(path, member::of_member(span));
+                    if members.is_none() {
+                        errors.push(span, format!("`{}` of `{text}` is no path to a member", path.as_str()));
+                    }
+                    members
+                });
+                (FormatUse::Whole, members.collect())
+            }
+        };
+        Self { shown, is_named, members, text }
+    }
+}
+
+/// Fails if an argument of a marker is kept that `%p{..}` cannot show then.
+pub(crate) fn check_kept(pairs: &[Pair<'_>]) -> syn::Result<()> {
+    let mut errors = Errors::default();
+    for pair in pairs.iter().filter(|pair| pair.argument.is_kept()) {
+        if let Some(message) = not_kept(pair) {
+            errors.push(pair.argument.span(), message);
+        }
+    }
+    errors.finish()
+}
+
+/// Why a kept argument cannot be shown as `%p{..}` does; `None` if it can.
+fn not_kept(pair: &Pair<'_>) -> Option<String> {
+    let name = pair.argument.text();
+    match pair.shown {
+        FormatUse::Whole => Some(format!(
+            "`%p{{}}` and `{{:?}}` show a whole value, and a kept value is one number or pointer: keep the members of `{name}` \
+             that you want, or write no `keep`"
+        )),
+        FormatUse::Formatted if kept_type(pair.argument).is_none() => {
+            let typed = match pair.argument {
+                Argument::KeptPlace { place, .. } if !matches!(place.expression, Expr::Path(_)) => {
+                    format!("keep name: u64 = {name}")
+                }
+                _ => format!("keep {name}: u64"),
+            };
+            Some(format!(
+                "the macro does not know the type of `{name}`, which decides how it is kept: write it, as in `{typed}`, or use a \
+                 conversion of printf, such as `%lu` for a u64"
+            ))
+        }
+        FormatUse::Formatted | FormatUse::By(..) | FormatUse::Star => None,
+    }
+}
+
+/// The type of a kept argument, if it is a primitive type that is written in the argument.
+pub(crate) fn kept_type(argument: &Argument) -> Option<String> {
+    written_type(argument).filter(|of| conversion_for(of).is_some_and(|conversion| conversion != "%s"))
+}
+
 fn arguments(count: usize) -> String {
     match count {
         0 => "no argument".to_owned(),
@@ -125,10 +212,24 @@ fn arguments(count: usize) -> String {
     }
 }
 
+/// What is wrong with a placeholder beside a conversion.
+fn two_notations(placeholder: &str, conversion: &str) -> String {
+    let inner = placeholder.trim_matches(['{', '}']);
+    format!(
+        "`{placeholder}` is Rust's notation, and `{conversion}` is that of printf: write `{{}}` in place of `{conversion}`, or a \
+         conversion in place of `{placeholder}`, such as `%d` for an i32; the text `{placeholder}` is written `{{{{{inner}}}}}`"
+    )
+}
+
 fn no_placeholder(text: &str, argument: Option<&Argument>) -> String {
-    if let Some((argument, (of, conversion))) = argument.and_then(|of| Some((of, written_type(of)?))) {
+    let known = argument.and_then(|argument| {
+        let of = written_type(argument)?;
+        Some((argument, conversion_for(&of)?, of))
+    });
+    if let Some((argument, conversion, of)) = known {
+        let article = if of.starts_with(['i', 'f']) { "an" } else { "a" };
         return format!(
-            "`{text}` is no conversion, because a format is that of printf: write `{conversion}` for `{}`, which is {of}",
+            "`{text}` is no conversion, because a format is that of printf: write `{conversion}` for `{}`, which is {article} {of}",
             argument.text()
         );
     }
@@ -144,27 +245,31 @@ fn no_placeholder(text: &str, argument: Option<&Argument>) -> String {
     )
 }
 
-/// The type of an argument, and the conversion for it, if the type is written in the argument: in
-/// `keep x: T`, in a cast, or by a literal. A macro does not know the types of variables.
-fn written_type(argument: &Argument) -> Option<(String, &'static str)> {
-    let of = match argument {
-        Argument::Place(_) => return None,
-        Argument::KeptPlace { width, .. } => named_type(width.as_ref()?)?,
-        Argument::KeptValue { width: Some(width), .. } => named_type(width)?,
+/// The type of an argument, if it is written in the argument: in `keep x: T`, in a cast, or by a literal. A
+/// macro does not know the types of variables.
+fn written_type(argument: &Argument) -> Option<String> {
+    match argument {
+        Argument::Place(_) => None,
+        Argument::KeptPlace { width, .. } => named_type(width.as_ref()?),
+        Argument::KeptValue { width: Some(width), .. } => named_type(width),
         Argument::KeptValue { value, .. } => match value.as_ref() {
-            Expr::Cast(cast) => named_type(&cast.ty)?,
+            Expr::Cast(cast) => named_type(&cast.ty),
             Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(number) => number.suffix().to_owned(),
-                Lit::Float(_) => "f64".to_owned(),
-                Lit::Bool(_) => "bool".to_owned(),
-                Lit::Char(_) => "char".to_owned(),
-                Lit::Str(_) => "str".to_owned(),
-                _ => return None,
+                Lit::Int(number) => Some(number.suffix().to_owned()),
+                Lit::Float(_) => Some("f64".to_owned()),
+                Lit::Bool(_) => Some("bool".to_owned()),
+                Lit::Char(_) => Some("char".to_owned()),
+                Lit::Str(_) => Some("str".to_owned()),
+                _ => None,
             },
-            _ => return None,
+            _ => None,
         },
-    };
-    let conversion = match of.as_str() {
+    }
+}
+
+/// The conversion for a primitive type.
+fn conversion_for(of: &str) -> Option<&'static str> {
+    Some(match of {
         "i8" => "%hhd",
         "i16" => "%hd",
         "i32" | "bool" => "%d",
@@ -179,14 +284,14 @@ fn written_type(argument: &Argument) -> Option<(String, &'static str)> {
         "f32" | "f64" => "%f",
         "str" => "%s",
         _ => return None,
-    };
-    let article = if of.starts_with('i') || of.starts_with('f') { "an" } else { "a" };
-    Some((format!("{article} {of}"), conversion))
+    })
 }
 
 /// The name of a type without a path.
 fn named_type(of: &Type) -> Option<String> {
     match of {
+        // Another macro passed the type on as `$t:ty`.
+        Type::Group(group) => named_type(&group.elem),
         Type::Path(path) if path.qself.is_none() => path.path.get_ident().map(ToString::to_string),
         _ => None,
     }
@@ -200,26 +305,12 @@ fn no_such_type(text: &str, length: Length, specifier: Specifier) -> String {
     }
 }
 
-/// Errors, combined into one.
-struct Errors(Option<syn::Error>);
-
-impl Errors {
-    fn push(&mut self, span: Span, message: String) {
-        let error = syn::Error::new(span, message);
-        match &mut self.0 {
-            Some(errors) => errors.combine(error),
-            None => self.0 = Some(error),
-        }
-    }
-
-    fn finish(self) -> syn::Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use simple_markers_record::names;
+
     use super::*;
+    use crate::syntax::ProbeInvocation;
 
     /// The error of a marker, or nothing.
     fn error(marker: &str) -> String {
@@ -227,41 +318,139 @@ mod tests {
         parsed.and_then(|marker| pair(&marker).map(drop)).map_or_else(|error| error.to_string(), |()| String::new())
     }
 
+    /// The error of a probe, or nothing.
+    fn error_of_probe(probe: &str) -> String {
+        let parsed = syn::parse_str::<ProbeInvocation>(&format!("crate x86_64 goto {probe}"));
+        let paired = parsed.and_then(|probe| pair(&probe.marker).map(drop));
+        paired.map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
     #[test]
-    fn placeholders_of_format_are_errors() {
+    fn placeholders_of_format_are_errors_in_a_probe() {
         let which = "is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
                      `%zu` for a usize, `%f` for a float or `%s` for text";
         assert_eq!(
-            error(r#"a, "request {id}""#),
+            error_of_probe(r#"a, "request {id}""#),
             format!("`{{id}}` {which}, and `id` behind the format; the text `{{id}}` is written `{{{{id}}}}`")
         );
-        assert_eq!(error(r#"a, "{:?}", x"#), format!("`{{:?}}` {which}; the text `{{:?}}` is written `{{{{:?}}}}`"));
+        assert_eq!(
+            error_of_probe(r#"a, "{:?}", x"#),
+            format!("`{{:?}}` {which}; the text `{{:?}}` is written `{{{{:?}}}}`")
+        );
     }
 
     /// Only a type that is written is known.
     #[test]
     fn a_placeholder_names_the_conversion_of_a_written_type() {
         let right = |argument: &str| {
-            let error = error(&format!(r#"a, "{{}}", {argument}"#));
+            let error = error_of_probe(&format!(r#"a, "{{}}", {argument}"#));
             error.split_once("printf: write ").map(|(_, right)| right.to_owned()).unwrap_or(error)
         };
         for (argument, says) in [
-            ("keep x: u64", "`%lu` for `x`, which is a u64"),
-            ("keep n = v.len() as u32", "`%u` for `n`, which is a u32"),
-            ("keep n: i16 = f()", "`%hd` for `n`, which is an i16"),
-            ("keep n = 5u8", "`%hhu` for `n`, which is a u8"),
-            ("keep n = 'c'", "`%c` for `n`, which is a char"),
-            ("keep n = 0.5", "`%f` for `n`, which is an f64"),
+            ("n = v.len() as u32", "`%u` for `n`, which is a u32"),
+            ("n = 5u8", "`%hhu` for `n`, which is a u8"),
+            ("n = 'c'", "`%c` for `n`, which is a char"),
+            ("n = 0.5", "`%f` for `n`, which is an f64"),
         ] {
             assert_eq!(right(argument), says);
         }
-        for argument in ["x", "keep x", "keep n = v.len()", "keep n = 5", "keep n: Other = f()", "keep n = a as m::u8"]
-        {
+        for argument in ["x", "n = v.len()", "n = 5", "n = a as m::u8"] {
             assert!(right(argument).starts_with("`%d` for an i32, "), "{argument}");
         }
         // It is not known which argument is meant.
-        assert!(error(r#"a, "{} %d", keep x: u64, y"#).contains("`%d` for an i32, "));
-        assert!(error(r#"a, "{x}", keep x: u64"#).contains("`%d` for an i32, "));
+        assert!(error_of_probe(r#"a, "{} %d", n = 5u8, y"#).contains("`%d` for an i32, "));
+        assert!(error_of_probe(r#"a, "{x}", n = 5u8"#).contains("`%d` for an i32, "));
+    }
+
+    #[test]
+    fn placeholders_beside_conversions_are_errors() {
+        assert_eq!(
+            error(r#"a, "{x} %lu %d", y, z"#),
+            "`{x}` is Rust's notation, and `%lu` is that of printf: write `{}` in place of `%lu`, or a conversion in place of \
+             `{x}`, such as `%d` for an i32; the text `{x}` is written `{{x}}`"
+        );
+    }
+
+    /// The format and the arguments as the record has them.
+    fn recorded(marker: &str) -> (String, String) {
+        let marker: Marker = syn::parse_str(marker).unwrap_or_else(|error| panic!("{marker}: {error}"));
+        assert!(marker.refusal.is_none());
+        let pairs = pair(&marker).unwrap();
+        let arguments: Vec<_> = pairs.iter().map(|pair| pair.argument.text()).collect();
+        (marker.format.declared(), arguments.join(", "))
+    }
+
+    #[test]
+    fn formats_in_rusts_notation_have_an_argument_for_each_placeholder() {
+        for (marker, format, arguments) in [
+            (
+                r#"a, "request {id} from {c.name:?}, {} waiting", q.depth"#,
+                "request %p{:} from %p{}, %p{:} waiting",
+                "id, c.name, q.depth",
+            ),
+            (r#"a, "{0} {1:#x} {0:?} {}", x, *y"#, "%p{:} %p{:#x} %p{} %p{:}", "x, *y, x, x"),
+            (
+                r#"a, "{depth} of {self.type.0}", depth = self.queue.depth"#,
+                "%p{:} of %p{:}",
+                "self.queue.depth, self.type.0",
+            ),
+            (r#"a, "{x} {n} 5% done", keep n: u8 = f(), keep x: u32"#, "%p{:} %p{:} 5%% done", "x, n"),
+            (r#"a, "{{x}} %d", x"#, "{x} %d", "x"),
+        ] {
+            assert_eq!(recorded(marker), (format.to_owned(), arguments.to_owned()), "{marker}");
+        }
+        let kept: Marker = syn::parse_str(r#"a, "{x} {n} {y}", keep n: u8 = f(), keep x: u32"#).unwrap();
+        assert_eq!(kept.arguments.iter().map(Argument::is_kept).collect::<Vec<_>>(), [true, true, false]);
+        assert!(syn::parse_str::<Marker>(r#"a, "{} {}", x"#).unwrap().refusal.is_some());
+        assert!(syn::parse_str::<Marker>(r#"a, "{}", x, y"#).unwrap().refusal.is_some());
+        assert!(syn::parse_str::<Marker>(r#"a, "{} }""#).unwrap().refusal.is_some());
+        for (marker, message) in [
+            (
+                r#"a, "{:.*}", 5, x"#,
+                "a width or precision is a number here, because nothing of a marker is evaluated: `$` and `*` \
+                 take an argument, at `{:.*}`",
+            ),
+            (r#"a, "{x.y} {}""#, "1 positional argument in the format, but there are 0 arguments"),
+            (r#"a, "{x.y} {2}", x"#, "invalid reference to positional argument 2 (there is 1 argument)"),
+            (r#"a, "{x.y}", x.y"#, "redundant argument: the format has `{x.y}`, remove it"),
+            (r#"a, "{x.y}", x"#, "argument never used: write `{}` into the format"),
+            (r#"a, "{x.y} }""#, "unmatched `}` in the format: write `}}` for the text `}`, at `}`"),
+            (
+                r#"a, "{n} {n}", keep n = f()"#,
+                "`n` would be evaluated for each placeholder: bind it to a variable first, and write `keep n`",
+            ),
+        ] {
+            assert_eq!(error(marker), message);
+        }
+    }
+
+    #[test]
+    fn whole_values_have_members_and_are_not_kept() {
+        let parsed: Marker = syn::parse_str(r#"a, "%p{a,b.0.type} %p{*} %p{:x} %p", x, y, z, p"#).unwrap();
+        let pairs = pair(&parsed).unwrap();
+        let path = |path: &Vec<Member>| quote::quote! { #(#path).* }.to_string();
+        let members: Vec<Vec<String>> = pairs.iter().map(|pair| pair.members.iter().map(path).collect()).collect();
+        assert_eq!(members[0], ["a", "b . 0 . r#type"]);
+        assert!(members[1..].iter().all(Vec::is_empty));
+        let shown = pairs.iter().map(|pair| match pair.shown {
+            FormatUse::Whole => "whole",
+            FormatUse::Formatted => "formatted",
+            FormatUse::By(..) | FormatUse::Star => "converted",
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), ["whole", "whole", "formatted", "converted"]);
+        let kept = |marker: &str| {
+            let marker: Marker = syn::parse_str(marker).unwrap();
+            check_kept(&pair(&marker).unwrap()).map_or_else(|error| error.to_string(), |()| String::new())
+        };
+        assert!(kept(r#"a, "%p{}", keep x"#).contains("keep the members of `x`"));
+        assert!(kept(r#"a, "%p{:x}", keep x"#).contains("`keep x: u64`"));
+        assert!(kept(r#"a, "%p{:x}", keep x.y"#).contains("`keep name: u64 = x.y`"));
+        assert!(kept(r#"a, "%p{:x}", keep x: Other"#).contains("does not know the type"));
+        for right in ["%p{:x}\", keep x: u8", "%p{:x}\", keep x = y as u8", "%p\", keep x", "%p{}\", x"] {
+            assert_eq!(kept(&format!("a, \"{right}")), "", "{right}");
+        }
+        assert_eq!(error(r#"a, "%p{a,}", x"#), format!("{}, at `a,`", names::MistakeKind::Path));
+        assert_eq!(error(r#"a, "%p{self}", x"#), "`self` of `%p{self}` is no path to a member");
     }
 
     #[test]

@@ -5,11 +5,12 @@ use quote::{format_ident, quote, quote_spanned};
 use simple_markers_record::buffer::{Layout, MAX_WORDS};
 use simple_markers_record::site;
 
+use crate::argument::Argument;
 use crate::check;
 use crate::operand::promoted;
 use crate::pairing::{FormatUse, Pair};
 use crate::record::{self, SiteRecord};
-use crate::syntax::{Argument, Branch, Marker, ProbeInvocation};
+use crate::syntax::{Branch, Marker, ProbeInvocation};
 use crate::target::Target;
 
 /// Who the values go to while the probe is on.
@@ -24,6 +25,13 @@ pub(crate) enum Receiver {
 /// The expansion of a probe: a block of type `()`.
 pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: Receiver) -> syn::Result<TokenStream> {
     let ProbeInvocation { krate, target, marker } = invocation;
+    if let Some(whole) = pairs.iter().find(|pair| matches!(pair.shown, FormatUse::Whole | FormatUse::Formatted)) {
+        return Err(syn::Error::new(
+            whole.argument.span(),
+            "a probe records numbers, pointers and text, and no whole value, which `%p{..}` shows: record its members, with \
+             conversions such as `%lu` and `%s`",
+        ));
+    }
     // A value of 64 bits does not fit a register of a 32-bit target.
     let Some((target, branch)) = target.filter(|(target, _)| target.address_size() == 8) else {
         let arguments = evaluated(krate, pairs, &marker.format.check());
@@ -304,7 +312,7 @@ impl ArgumentKind {
         match pair.shown {
             FormatUse::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
             FormatUse::By(_, specifier) if specifier.letter() == 'p' => return Self::Pointer,
-            FormatUse::By(..) | FormatUse::Star => {}
+            FormatUse::By(..) | FormatUse::Star | FormatUse::Whole | FormatUse::Formatted => {}
         }
         match promoted(pair.shown) {
             "f64" => Self::Float,

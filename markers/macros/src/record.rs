@@ -4,8 +4,9 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
 
+use crate::argument::Argument;
 use crate::path;
-use crate::syntax::{Argument, Marker};
+use crate::syntax::Marker;
 use crate::target::Target;
 
 /// The items of a declaration's module: the record of `__simple_marker.1`. `in_template` says whether

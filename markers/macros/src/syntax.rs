@@ -1,14 +1,16 @@
 //! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`, or with
 //! `options(ghost)`, and that of a probe, whose arguments are expressions and which has no options.
 
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
+use syn::{Expr, Ident, LitStr, Token, parenthesized};
 
+use crate::argument::Argument;
 use crate::format::Format;
 use crate::place::Place;
+use crate::rust_format::{self, Arrangement, NamedArgument};
 use crate::target::Target;
 
 /// A marker, with what `simple_mark!` adds to it.
@@ -47,64 +49,9 @@ pub(crate) struct Marker {
     pub(crate) anchor: Option<Anchor>,
     /// `options(ghost)`: no argument is kept, and it is not anchored.
     pub(crate) is_ghost: bool,
-}
-
-/// One argument.
-#[allow(clippy::large_enum_variant, reason = "there are few of them, and none is moved often")]
-pub(crate) enum Argument {
-    /// A place, recorded by name.
-    Place(Place),
-    /// `keep x`, `keep x: T`: a place whose value is an operand.
-    KeptPlace { place: Place, width: Option<Type> },
-    /// `keep name = value`: an expression whose value is an operand. Without a name it is named as
-    /// it is written.
-    KeptValue { name: String, span: Span, width: Option<Type>, value: Box<Expr> },
-}
-
-impl Argument {
-    /// The argument as the record has it.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Place(place) | Self::KeptPlace { place, .. } => place.text.clone(),
-            Self::KeptValue { name, .. } => name.clone(),
-        }
-    }
-
-    /// Where an error about the argument points.
-    pub(crate) fn span(&self) -> Span {
-        match self {
-            Self::Place(place) | Self::KeptPlace { place, .. } => place.span(),
-            Self::KeptValue { span, .. } => *span,
-        }
-    }
-
-    /// The argument with `keep` before it. One that has it already stays as it is.
-    fn into_kept(self) -> Self {
-        match self {
-            Self::Place(place) => Self::KeptPlace { place, width: None },
-            kept @ (Self::KeptPlace { .. } | Self::KeptValue { .. }) => kept,
-        }
-    }
-
-    pub(crate) fn is_kept(&self) -> bool {
-        !matches!(self, Self::Place(_))
-    }
-
-    /// Whether the argument is `&x`.
-    pub(crate) fn is_address(&self) -> bool {
-        match self {
-            Self::Place(place) | Self::KeptPlace { place, .. } => place.is_address,
-            Self::KeptValue { .. } => false,
-        }
-    }
-
-    /// The type of a kept argument, if it is given: `keep x: T`.
-    pub(crate) fn width(&self) -> Option<&Type> {
-        match self {
-            Self::Place(_) => None,
-            Self::KeptPlace { width, .. } | Self::KeptValue { width, .. } => width.as_ref(),
-        }
-    }
+    pub(crate) is_probe: bool,
+    /// What the compiler itself refuses, in place of the marker.
+    pub(crate) refusal: Option<TokenStream>,
 }
 
 impl Parse for Invocation {
@@ -158,7 +105,8 @@ impl Marker {
         }
         let name = name(input)?;
         comma(input, "a marker has a format after its name: `, \"format\"`")?;
-        let format = format(input)?;
+        let format = format(input, kind)?;
+        let is_rusts = format.in_rusts_notation().is_some();
         let mut arguments = Vec::new();
         let mut options = None;
         while !input.is_empty() {
@@ -170,7 +118,8 @@ impl Marker {
                 return Err(input.error("`options(...)` comes last"));
             }
             if !is_options(input) {
-                arguments.push((kind.argument)(input)?);
+                let name = if is_rusts { argument_name(input)? } else { None };
+                arguments.push(NamedArgument { name, argument: (kind.argument)(input)? });
             } else if kind.has_options {
                 options = Some(Options::parse(input)?);
             } else {
@@ -180,6 +129,17 @@ impl Marker {
             }
         }
         let Options { keep, anchor, ghost } = options.unwrap_or_default();
+        let mut refusal = None;
+        let mut arguments: Vec<Argument> = match format.in_rusts_notation() {
+            None => arguments.into_iter().map(|it| it.argument).collect(),
+            Some(literal) => match rust_format::arrange(literal, arguments)? {
+                Arrangement::Arguments(arguments) => arguments,
+                Arrangement::Refusal(tokens) => {
+                    refusal = Some(tokens);
+                    Vec::new()
+                }
+            },
+        };
         if keep {
             arguments = arguments.into_iter().map(Argument::into_kept).collect();
         }
@@ -195,7 +155,7 @@ impl Marker {
                 "a ghost has no site, whose record would have the values of the words: write them as numbers",
             ));
         }
-        Ok(Self { name, format, arguments, anchor, is_ghost: ghost })
+        Ok(Self { name, format, arguments, anchor, is_ghost: ghost, is_probe: !kind.has_options, refusal })
     }
 }
 
@@ -230,12 +190,12 @@ fn name(input: ParseStream<'_>) -> syn::Result<String> {
     if input.peek(Token![,]) || input.is_empty() { Ok(name) } else { Err(input.error(WANTED)) }
 }
 
-fn format(input: ParseStream<'_>) -> syn::Result<Format> {
+fn format(input: ParseStream<'_>, kind: &MacroSyntax) -> syn::Result<Format> {
     let format: LitStr = input.parse().map_err(|error| {
         syn::Error::new(error.span(), "a marker's format must be a string literal, because it is read at compile time")
     })?;
     without_nul(&format)?;
-    Format::new(format)
+    if kind.has_options { Format::of_marker(format) } else { Format::new(format) }
 }
 
 fn without_nul(literal: &LitStr) -> syn::Result<String> {
@@ -328,6 +288,17 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     }
     let expression: Expr = input.parse()?;
     Place::new(expression).map(Argument::Place)
+}
+
+/// The name of an argument for a format in Rust's notation: `name = place`.
+fn argument_name(input: ParseStream<'_>) -> syn::Result<Option<Ident>> {
+    let is_named = input.peek(Ident) && input.peek2(Token![=]) && !input.peek2(Token![==]) && !input.peek2(Token![=>]);
+    if !is_named {
+        return Ok(None);
+    }
+    let name = input.parse()?;
+    input.parse::<Token![=]>()?;
+    Ok(Some(name))
 }
 
 /// `x`, `value`, `name = value`; `keep` before them has no further meaning.

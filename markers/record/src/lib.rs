@@ -11,8 +11,8 @@
 //!   [`strings`].
 //!
 //! [`printf`] parses the format of a marker with the words of [`names`] and the forms of whole values
-//! of [`value_form`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the table
-//! of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and
+//! of [`value_form`], and [`rust_format`] a format in the notation of `format!`. [`conversion`] is the
+//! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and
 //! [`args`] the argument list. [`c_string`] reads the formats that users write. [`buffer`] is what a
 //! program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
 //!
@@ -37,6 +37,7 @@ pub mod names;
 pub mod operand;
 pub mod placeholders;
 pub mod printf;
+pub mod rust_format;
 pub mod site;
 pub mod specifier;
 pub mod strings;

@@ -42,7 +42,7 @@ pub struct Word<'a> {
     pub value: Option<i128>,
 }
 
-/// What is wrong with braces that look like words.
+/// What is wrong with braces that look like words, or like the form of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The wrong bytes of the format.
@@ -51,7 +51,7 @@ pub struct Mistake {
     pub kind: MistakeKind,
 }
 
-/// What is wrong with braces that look like words.
+/// What is wrong with braces that look like words, or like the form of a value ([`crate::value_form`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MistakeKind {
@@ -69,6 +69,12 @@ pub enum MistakeKind {
     Twice,
     /// The conversion takes no integer.
     NotAnInteger,
+    /// More than nine stars in `%p{***}`.
+    Levels,
+    /// What is in `%p{..}` is no path to a member.
+    Path,
+    /// What is behind the colon of `%p{:..}` is no specification of Rust's.
+    Specification,
 }
 
 impl fmt::Display for MistakeKind {
@@ -84,6 +90,11 @@ impl fmt::Display for MistakeKind {
             }
             Self::Twice => "a name is twice in the braces: remove one",
             Self::NotAnInteger => "only an integer conversion (d i u o x X b B) takes words in braces",
+            Self::Levels => "`%p{*}` has at most nine stars",
+            Self::Path => "`%p{..}` takes members with `,` between them, as in `%p{tag,owner.name}`",
+            Self::Specification => {
+                "`%p{:..}` takes what stands behind the `:` in Rust's formats, as in `%p{:>8}`, without `$` and `*`"
+            }
         })
     }
 }

@@ -10,6 +10,7 @@ use core::ops::Range;
 
 use crate::names;
 use crate::printf::{self, Piece};
+use crate::value_form;
 
 /// Braces in the text of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +25,15 @@ pub struct Placeholder {
 #[must_use]
 pub fn placeholders(format: &str) -> Vec<Placeholder> {
     let mut found = Vec::new();
-    let mut takes_words = false;
+    let (mut takes_words, mut takes_form) = (false, false);
     for piece in printf::parse(format.as_bytes()) {
         let Ok(Piece::Literal(range)) = piece else {
-            takes_words =
-                matches!(piece, Ok(Piece::Conversion(conversion)) if names::takes_words(conversion.specifier));
+            (takes_words, takes_form) = match &piece {
+                Ok(Piece::Conversion(it)) => {
+                    (names::takes_words(it.specifier), value_form::takes_form(it.specifier, &it.range))
+                }
+                _ => (false, false),
+            };
             continue;
         };
         let text = format.get(range.clone()).unwrap_or_default();
@@ -39,9 +44,12 @@ pub fn placeholders(format: &str) -> Vec<Placeholder> {
             let doubled = rest.strip_prefix('{').and_then(inside);
             let doubled = doubled
                 .filter(|inner| rest.get(inner.len().saturating_add(3)..).is_some_and(|end| end.starts_with('}')));
-            // Without the doubled braces, `%d{{}}` would be `%d{}`, which names the value.
-            let is_left = |inner: &str| inner.is_empty() && takes_words && at == 0;
+            // Without the doubled braces, `%d{{}}` would be `%d{}`, which names the value, and `%p{{}}` a value.
+            let is_form = |inner: &str| takes_form && value_form::value_form(inner.as_bytes()).is_some();
+            let is_left = |inner: &str| at == 0 && (inner.is_empty() && takes_words || is_form(inner));
             let (length, is_text) = match (inside(rest), doubled) {
+                // The form of a value, with a mistake.
+                (Some(inner), _) if takes_form && at == 0 => (inner.len().saturating_add(2), None),
                 (Some(inner), _) => (inner.len().saturating_add(2), Some(false)),
                 (None, Some(inner)) => (inner.len().saturating_add(4), (!is_left(inner)).then_some(true)),
                 (None, None) => (1, None),
@@ -52,7 +60,7 @@ pub fn placeholders(format: &str) -> Vec<Placeholder> {
             }
             at = at.saturating_add(length);
         }
-        takes_words = false;
+        (takes_words, takes_form) = (false, false);
     }
     found
 }
@@ -109,12 +117,17 @@ mod tests {
             "%x{A=1|B=2}",
             "%x{A::B|}",
             "%d{{}}",
+            "%p{{}}",
+            "%p{{a.b}}",
+            "%p{a}",
+            "%p{:5$}",
             "%u{A=f(2)}",
         ] {
             let expected: &[(&str, bool)] = if text == "{{id}" { &[("{id}", false)] } else { &[] };
             assert_eq!(found(text), expected, "{text}");
         }
         assert_eq!(found("%s{} %d {}"), [("{}", false), ("{}", false)]);
+        assert_eq!(found("%p{a}{b} %8p{c} %p{{a b}}"), [("{b}", false), ("{c}", false)]);
         assert_eq!(as_text("a {{id}} {{}} %d{} {\"x\": {%d}} {{b"), "a {id} {} %d{} {\"x\": {%d}} {{b");
     }
 }

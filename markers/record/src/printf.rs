@@ -8,7 +8,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use crate::names::{self, Words};
+use crate::names::{self, Mistake, Words};
 use crate::specifier::Specifier;
 use crate::value_form::{self, ValueForm};
 
@@ -65,6 +65,18 @@ impl Conversion {
     #[must_use]
     pub fn form<'f>(&self, format: &'f [u8]) -> Option<ValueForm<'f>> {
         value_form::value_form(format.get(self.form.clone()?)?)
+    }
+
+    /// What is wrong with the braces behind the conversion, in the format that it is in; `None` if there are
+    /// none, if nothing is wrong with them, or if they are text.
+    #[must_use]
+    pub fn mistake(&self, format: &[u8]) -> Option<Mistake> {
+        let written = self.written();
+        match value_form::takes_form(self.specifier, &written) {
+            true => value_form::mistake(format, written.end),
+            false => None,
+        }
+        .or_else(|| names::mistake(format, written.end, self.specifier))
     }
 
     /// How many arguments of type `int` precede the conversion's own: one for each `*`.

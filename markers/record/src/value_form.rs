@@ -12,10 +12,12 @@
 //! `%p{tag,owner.name}` two of its members. `%p{:>8}` shows it as Rust's `{:>8}` does; `spec` is that of
 //! `std::fmt` without arguments (`$`, `*`).
 //!
-//! Braces that break these rules are text.
+//! Braces that break these rules are text. [`mistake`] says what is wrong with those that look like a
+//! form.
 
 use core::ops::Range;
 
+use crate::names::{self, Mistake, MistakeKind};
 use crate::specifier::Specifier;
 
 /// The most levels that stars ask for.
@@ -124,6 +126,41 @@ pub fn takes_form(specifier: Specifier, range: &Range<usize>) -> bool {
     specifier.letter() == 'p' && range.len() == 2
 }
 
+/// What is wrong with the braces at `at` of `format`, directly behind a plain `%p`; `None` if they hold a
+/// form, or text.
+#[must_use]
+pub fn mistake(format: &[u8], at: usize) -> Option<Mistake> {
+    let inner = names::braced(format.get(at..)?)?;
+    if value_form(inner).is_some() {
+        return None;
+    }
+    let start = at.checked_add(1)?;
+    let found = |range: Range<usize>, kind| {
+        let (from, to) = (start.saturating_add(range.start), start.saturating_add(range.end));
+        Some(Mistake { range: from..to, kind })
+    };
+    let text = core::str::from_utf8(inner).ok()?;
+    if text.starts_with(':') {
+        return found(0..inner.len(), MistakeKind::Specification);
+    }
+    if text.bytes().all(|byte| byte == b'*') {
+        return found(0..inner.len(), MistakeKind::Levels);
+    }
+    let is_of_path = |each: char| each.is_alphanumeric() || matches!(each, '_' | '$' | '.' | ',' | ' ' | '*');
+    if text.trim().is_empty() || !text.chars().all(is_of_path) {
+        return None;
+    }
+    let mut end = 0usize;
+    let parts = text.split(',').map(|part| {
+        let from = end;
+        end = from.saturating_add(part.len()).saturating_add(1);
+        (from..from.saturating_add(part.len()), MemberPath(part.trim_matches(' ')))
+    });
+    let (wrong, _) = parts.into_iter().find(|(_, path)| !path.members().all(is_member))?;
+    // Nothing between two commas is shown with what is around it.
+    found(if wrong.is_empty() { 0..inner.len() } else { wrong }, MistakeKind::Path)
+}
+
 /// Whether a text is the name of a member, or the number of one without a name.
 fn is_member(text: &str) -> bool {
     let is_first = |first: char| first == '_' || first == '$' || first.is_alphabetic();
@@ -140,6 +177,12 @@ impl<'a> MemberPaths<'a> {
 }
 
 impl<'a> MemberPath<'a> {
+    /// Reads a path; `None` if it is none.
+    #[must_use]
+    pub fn new(text: &'a str) -> Option<Self> {
+        Some(Self(text)).filter(|path| path.members().all(is_member))
+    }
+
     /// The path as written: `b.c`.
     #[must_use]
     pub const fn as_str(&self) -> &'a str {
@@ -283,6 +326,24 @@ mod tests {
             assert_eq!(value_form(text.as_bytes()), None, "{text}");
         }
         assert_eq!(value_form(b"\xff"), None);
+    }
+
+    #[test]
+    fn mistakes_are_found_where_they_are() {
+        fn of(format: &str) -> Option<(&str, MistakeKind)> {
+            mistake(format.as_bytes(), 2).map(|mistake| (&format[mistake.range], mistake.kind))
+        }
+        assert_eq!(of("%p{a, b..c}"), Some((" b..c", MistakeKind::Path)));
+        assert_eq!(of("%p{a,}"), Some(("a,", MistakeKind::Path)));
+        assert_eq!(of("%p{a b}"), Some(("a b", MistakeKind::Path)));
+        assert_eq!(of("%p{a,*}"), Some(("*", MistakeKind::Path)));
+        assert_eq!(of("%p{**********}"), Some(("**********", MistakeKind::Levels)));
+        assert_eq!(of("%p{:>1$}"), Some((":>1$", MistakeKind::Specification)));
+        for text in
+            ["%p{}", "%p{a}", "%p{:>8}", "%p{ }", "%p{", "%p{a=1}", "%p{a-b}", "%p {a b}", "%p{\"a\"}", "%p{a%d}"]
+        {
+            assert_eq!(of(text), None, "{text}");
+        }
     }
 
     #[test]

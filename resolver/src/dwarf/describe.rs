@@ -11,9 +11,13 @@ use super::types::Types;
 use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
 use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
+use super::views::{RawView, RecordPart, Spot};
 use crate::Error;
 use crate::text;
-use crate::types::{Language, Member, OpaqueReason, Sequence, Shape, Type, Variant, Variants};
+use crate::types::{
+    Collection, CollectionPart, Language, Member, NULLOPT, OPTIONAL, OpaqueReason, Sequence, Shape, Type, Variant,
+    Variants,
+};
 
 /// The most types in one description.
 const MOST: usize = 512;
@@ -255,7 +259,11 @@ impl Describer<'_, '_> {
         if self.info.is_declaration(die)? {
             return Ok(Shape::Opaque(OpaqueReason::OnlyDeclared));
         }
-        let rust = self.info.language(die) == Language::Rust;
+        let language = self.info.language(die);
+        let rust = language == Language::Rust;
+        if let Some(view) = self.info.view(die, language)? {
+            return self.view(view, depth, nesting);
+        }
         if rust {
             if let Some(sequence) = self.info.sequence(die.into())? {
                 let (data, length) = (self.part(sequence.data, nesting), self.part(sequence.length, nesting));
@@ -288,6 +296,64 @@ impl Describer<'_, '_> {
         let members = self.info.members(die)?;
         let members = self.all(&members, depth, nesting).into();
         Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
+    }
+
+    /// A library type as its view shows it.
+    fn view(&mut self, view: RawView, depth: u32, nesting: u32) -> Result<Shape, Error> {
+        Ok(match view {
+            RawView::Record(parts) => {
+                let members = parts.into_iter().map(|part| self.record_part(&part, depth, nesting)).collect();
+                Shape::Struct { members }
+            }
+            RawView::Sequence { kind, data, length, element } => {
+                let (data, length) =
+                    (self.part((data.bit, data.of), nesting), self.part((length.bit, length.of), nesting));
+                let element = self.behind_pointer(element, depth, nesting)?;
+                Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element }))
+            }
+            RawView::Optional { engaged, value } => {
+                let flag = self.part((engaged.bit, engaged.of), nesting);
+                let none = Shape::Enumeration { signed: false, enumerators: Arc::new([("nullopt".into(), 0)]) };
+                let none = Type { name: "nullopt".into(), size: flag.of.size, shape: none };
+                let none = Member { of: Arc::new(none), ..flag.clone() };
+                let value = Member {
+                    name: "value".into(),
+                    bit_offset: value.bit,
+                    bit_size: None,
+                    of: self.inner(Some(value.of), depth, nesting),
+                };
+                let variant = |name: &str, value, member| Variant {
+                    values: Some(vec![(value, value)]),
+                    name: name.into(),
+                    members: vec![member],
+                };
+                let variants = vec![variant(NULLOPT, 0, none), variant(OPTIONAL, 1, value)];
+                Shape::Variants(Arc::new(Variants { discriminant: Some(flag), variants, common: Vec::new() }))
+            }
+            RawView::Collection { layout, is_set, key, value } => {
+                let (key, value) = (self.entry_part(key, depth, nesting)?, self.entry_part(value, depth, nesting)?);
+                Shape::Collection(Arc::new(Collection { layout, is_set, key, value }))
+            }
+        })
+    }
+
+    fn record_part(&mut self, part: &RecordPart, depth: u32, nesting: u32) -> Member {
+        let mut of = self.inner(Some(part.spot.of), depth, nesting);
+        if part.is_boolean {
+            of = Arc::new(Type { name: "bool".into(), size: of.size, shape: Shape::Boolean });
+        }
+        Member { name: part.name.into(), bit_offset: part.spot.bit, bit_size: None, of }
+    }
+
+    /// The keys or values of a collection.
+    fn entry_part(
+        &mut self,
+        spot: Option<Spot>,
+        depth: u32,
+        nesting: u32,
+    ) -> Result<Option<CollectionPart<Arc<Type>>>, Error> {
+        let Some(Spot { bit, of }) = spot else { return Ok(None) };
+        Ok(self.behind_pointer(of, depth, nesting)?.map(|of| CollectionPart { offset: bit / 8, of }))
     }
 
     /// The target of a pointer inside a type of the Rust library.

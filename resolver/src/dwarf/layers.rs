@@ -42,6 +42,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("type_names", include_str!("type_names.rs")),
         ("types", include_str!("types.rs")),
         ("variants", include_str!("variants.rs")),
+        ("views", include_str!("views.rs")),
     ],
     &[
         ("call_frames", include_str!("call_frames.rs")),

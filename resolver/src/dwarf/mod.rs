@@ -71,6 +71,7 @@ mod variable;
 mod variable_location;
 mod variables_at;
 mod variants;
+mod views;
 mod visible_names;
 mod whole_scope;
 mod written_inlined;

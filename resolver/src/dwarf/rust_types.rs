@@ -42,7 +42,7 @@ const NESTING: u32 = 8;
 impl Types<'_> {
     /// The first bit and the type of a member by its name; `None` if there is no such member, or
     /// its place is not known.
-    fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
+    pub(super) fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
         let Some(of) = self.aggregate(of)? else { return Ok(None) };
         Ok(match self.find_member(of, name)? {
             FoundMember::Member(MemberBits { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
@@ -51,7 +51,7 @@ impl Types<'_> {
     }
 
     /// The entry of a structure.
-    fn aggregate(&self, of: TypeRef) -> Result<Option<Die>, Error> {
+    pub(super) fn aggregate(&self, of: TypeRef) -> Result<Option<Die>, Error> {
         match self.strip(of)? {
             Some(of) if super::types::is_aggregate(self.type_tag(of)?) => Ok(Some(of.die)),
             _ => Ok(None),
@@ -59,7 +59,7 @@ impl Types<'_> {
     }
 
     /// The pointer that the type is or wraps.
-    fn pointer_in(&self, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
+    pub(super) fn pointer_in(&self, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
         let (mut offset, mut of) = (0u64, of);
         for _ in 0..NESTING {
             let Some(inner) = self.strip(of)? else { return Ok(None) };
@@ -80,14 +80,11 @@ impl Types<'_> {
         Ok(None)
     }
 
-    /// The first type parameter of a generic type.
-    fn type_parameter(&self, die: Die) -> Result<Option<TypeRef>, Error> {
-        for (child, tag) in self.units.children(die)? {
-            if tag == dw::DW_TAG_template_type_parameter {
-                return self.type_of(child);
-            }
-        }
-        Ok(None)
+    /// A type parameter of a generic type, counted from 0.
+    pub(super) fn type_parameter(&self, die: Die, number: usize) -> Result<Option<TypeRef>, Error> {
+        let children = self.units.children(die)?;
+        let mut all = children.iter().filter(|(_, tag)| *tag == dw::DW_TAG_template_type_parameter);
+        all.nth(number).map_or(Ok(None), |(child, _)| self.type_of(*child))
     }
 
     /// The elements of a slice, a `Vec` or a similar type; `None` for every other type.
@@ -140,7 +137,7 @@ impl Types<'_> {
         else {
             return Ok(None);
         };
-        let (Some((within, pointer)), Some(element)) = (self.pointer_in(inner)?, self.type_parameter(die)?) else {
+        let (Some((within, pointer)), Some(element)) = (self.pointer_in(inner)?, self.type_parameter(die, 0)?) else {
             return Ok(None);
         };
         let Some(data) = buffer.checked_add(within) else { return Ok(None) };

@@ -129,6 +129,7 @@ pub fn argument(omission: &ArgumentOmission) -> String {
         }
         ArgumentOmission::NoLocation => "its location is unknown".to_owned(),
         ArgumentOmission::WideText => "its characters are wide".to_owned(),
+        ArgumentOmission::WholeValue(of) => format!("{} does not show whole values", tool(*of)),
         ArgumentOmission::Conversion { letter, type_name } => {
             format!("`%{letter}` of `{}` is not supported", shown(type_name))
         }

@@ -41,6 +41,10 @@ pub fn refusal(refusal: &FixRefusal) -> String {
         FixRefusal::ProbeTooMany { count } => format!(
             "it is not made a probe: one takes {MAX_WORDS} values, of which text counts as two, and the marker has {count}"
         ),
+        FixRefusal::WholeValue => {
+            "it shows whole values (`{}` or `%p{}`), which are not kept: write conversions of printf, such as `%lu`"
+                .to_owned()
+        }
         FixRefusal::Nothing => "the source has the change already: build the program again".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::resolve::{GivenType, Mismatch, MismatchHelp, WordsMistake};
 use crate::types::Language;
 
-use super::bytes;
+use super::{bytes, dwarf};
 
 /// Why an argument is not what its conversion expects, and what would be.
 #[must_use]
@@ -22,6 +22,7 @@ pub fn mismatch(mismatch: &Mismatch) -> String {
             format!("`{{}}` given {}, which is no enumeration: write the names as `{{NAME=VALUE,..}}`", given(of))
         }
         Mismatch::Words(mistake) => words(mistake),
+        Mismatch::NoMember { path, why } => format!("`{path}` of `%p{{..}}`: {}", dwarf::no_such_part(why)),
     }
 }
 

@@ -83,6 +83,7 @@ fn express(
     let field = field(conversion, "-0");
     let letter = conversion.specifier.letter();
     match wanted.fetch.as_ref().map_err(Clone::clone)? {
+        Fetch::Whole(_) => Err(ArgumentOmission::WholeValue(Tool::Bpftrace)),
         Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::Bpftrace)),
         Fetch::Number { kind: NumberKind::Unicode, .. } if letter == 'c' => {
             Err(ArgumentOmission::NonAscii(Tool::Bpftrace))

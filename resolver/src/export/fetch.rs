@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use super::ArgumentOmission;
+use super::value_bytes::WholeFetch;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
 use crate::resolve::{Argument, Verdict};
 use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, pointee, transparent};
@@ -69,6 +70,8 @@ pub enum Fetch {
         /// The number of bytes.
         length: Operand,
     },
+    /// A whole value, and what it refers to.
+    Whole(Box<WholeFetch>),
 }
 
 /// How deep nested references and wrappers are followed.
@@ -81,13 +84,7 @@ const NESTING: u32 = 16;
 ///
 /// Why the argument cannot be fetched.
 pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<Fetch, ArgumentOmission> {
-    match argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))? {
-        Verdict::Live | Verdict::Constant => {}
-        Verdict::Doubtful if with_doubtful => {}
-        Verdict::Doubtful => return Err(ArgumentOmission::Doubtful(argument.reason.clone())),
-        verdict => return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone())),
-    }
-    let location = argument.location.as_ref().ok_or(ArgumentOmission::NoLocation)?;
+    let location = verdict(argument, with_doubtful)?;
     match &argument.ty {
         Some(of) => typed(of, location, letter, argument.language, 0),
         // An argument that the program keeps has a size and a sign, also without debug information.
@@ -114,7 +111,18 @@ pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<F
     }
 }
 
-fn typed(
+/// Where an argument is, if its verdict allows to fetch it.
+pub(super) fn verdict(argument: &Argument, with_doubtful: bool) -> Result<&Location, ArgumentOmission> {
+    match argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))? {
+        Verdict::Live | Verdict::Constant => {}
+        Verdict::Doubtful if with_doubtful => {}
+        Verdict::Doubtful => return Err(ArgumentOmission::Doubtful(argument.reason.clone())),
+        verdict => return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone())),
+    }
+    argument.location.as_ref().ok_or(ArgumentOmission::NoLocation)
+}
+
+pub(super) fn typed(
     of: &Type,
     location: &Location,
     letter: char,
@@ -174,7 +182,12 @@ fn typed(
     }
 }
 
-fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Result<Fetch, ArgumentOmission> {
+pub(super) fn text(
+    of: &Type,
+    location: &Location,
+    language: Language,
+    nesting: u32,
+) -> Result<Fetch, ArgumentOmission> {
     let refused = || ArgumentOmission::Conversion { letter: 's', type_name: Arc::clone(&of.name) };
     if names_text(of, language, 0) != Some(true) {
         return Err(refused());

@@ -219,6 +219,7 @@ impl PrintfCommand {
         let letter = conversion.specifier.letter();
         let fetch = wanted.fetch.as_ref().map_err(Clone::clone)?;
         let (conversion, argument) = match fetch {
+            Fetch::Whole(_) => return Err(ArgumentOmission::WholeValue(Tool::Gdb)),
             Fetch::Number { at, size, kind: NumberKind::Float } => {
                 let letter = match letter {
                     'F' => 'f',
@@ -254,7 +255,7 @@ impl PrintfCommand {
                         let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
                         (data, smaller(&most, &arithmetic::bits(syntax, length, 8)?))
                     }
-                    Fetch::Number { .. } => return Err(ArgumentOmission::NoLocation),
+                    Fetch::Number { .. } | Fetch::Whole(_) => return Err(ArgumentOmission::NoLocation),
                 };
                 self.sized(&field, SizedText { data, length, most: LONGEST });
                 return Ok(());

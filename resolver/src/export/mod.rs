@@ -21,11 +21,15 @@ mod stap;
 mod symbols;
 mod tool;
 pub mod uprobe;
+mod value_bytes;
+mod whole_value;
 mod writer;
 
 pub use omission::{ArgumentOmission, ExportError, Note, SiteOmission};
 pub use plan::{At, ExportSettings, PlanEntry, PlannedArgument, Point, PointSwitch, Precision, points};
 pub use tool::Tool;
+pub use value_bytes::{ValueBytes, WholeFetch};
+pub use whole_value::fetch_whole;
 pub use writer::{Breakpoint, ExportText};
 
 use crate::resolve::{Marker, ResolvedImage};

@@ -91,6 +91,8 @@ pub enum ArgumentOmission {
     NoLocation,
     /// It is a text of wide characters (`%ls`).
     WideText,
+    /// It is a whole value (`%p{}`), which the tool does not show.
+    WholeValue(Tool),
     /// The conversion of a value of this type is not supported.
     Conversion {
         /// The letter of the conversion.

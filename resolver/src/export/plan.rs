@@ -1,6 +1,7 @@
 //! Selects the sites to export, and gives them addresses and names.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::arch::InstructionSet;
@@ -10,6 +11,7 @@ use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
+use super::whole_value::fetch_whole;
 use super::{ArgumentOmission, ExportError, SiteOmission, processor};
 
 /// Which of several equivalent addresses is probed.
@@ -307,6 +309,8 @@ pub struct PlannedArgument<'r> {
     pub fetch: Result<Fetch, ArgumentOmission>,
     /// The precision of the conversion of a text: its most bytes; `None` if it has none.
     pub precision: Option<Precision>,
+    /// What is between the braces of `%p{..}`; `None` if it is not shown as a whole value.
+    pub form: Option<Arc<str>>,
 }
 
 /// The precision of a conversion.
@@ -338,11 +342,14 @@ impl<'r> Point<'r> {
         };
         let wanted = |(index, argument): (usize, &'r Argument)| {
             let letter = letter(index);
+            let is_whole = self.marker.args.get(index).is_some_and(|declared| declared.form.is_some());
             let fetch = match argument.ty.is_none() && is_wide(index) {
                 true => Err(ArgumentOmission::WideText),
+                false if is_whole => fetch_whole(argument, self.with_doubtful),
                 false => fetch::fetch(argument, letter, self.with_doubtful),
             };
-            PlannedArgument { argument, letter, fetch, precision: self.precision(index) }
+            let form = self.marker.args.get(index).and_then(|declared| declared.form.clone());
+            PlannedArgument { argument, letter, fetch, precision: self.precision(index), form }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
     }

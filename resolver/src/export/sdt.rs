@@ -184,6 +184,7 @@ struct SdtSyntax {
 impl SdtSyntax {
     fn of(&self, fetch: &Fetch) -> Result<Vec<String>, ArgumentOmission> {
         match fetch {
+            Fetch::Whole(_) => Err(ArgumentOmission::WholeValue(Tool::SdtReaders)),
             Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::SdtReaders)),
             Fetch::Number { at, size, kind } => Ok(vec![self.operand(at, *size, *kind == NumberKind::Signed)?]),
             Fetch::Pointed(at) => Ok(vec![self.operand(at, 8, false)?]),

@@ -77,6 +77,7 @@ fn express(
     let field = field(conversion, "-+ #0");
     let letter = conversion.specifier.letter();
     match wanted.fetch.as_ref().map_err(Clone::clone)? {
+        Fetch::Whole(_) => Err(ArgumentOmission::WholeValue(Tool::SystemTap)),
         Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::SystemTap)),
         Fetch::Number { kind: NumberKind::Unicode, .. } if letter == 'c' => {
             Err(ArgumentOmission::NonAscii(Tool::SystemTap))

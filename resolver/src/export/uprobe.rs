@@ -58,7 +58,7 @@ pub(super) fn say_whole_texts(writer: &mut Writer<'_>, mark: &str, point: &Point
         match wanted.fetch {
             Ok(Fetch::Pointed(_) | Fetch::Array(_)) => writer.comment(mark, &english::export::whole_text(text)),
             Ok(Fetch::Text { .. }) => writer.comment(mark, &english::export::whole_length(text)),
-            Ok(Fetch::Number { .. }) | Err(_) => {}
+            Ok(Fetch::Number { .. } | Fetch::Whole(_)) | Err(_) => {}
         }
     }
 }
@@ -170,6 +170,7 @@ fn express(
 ) -> Result<Vec<(&'static str, String)>, ArgumentOmission> {
     let syntax = FetchSyntax { here, processor };
     match fetch {
+        Fetch::Whole(_) => Err(ArgumentOmission::WholeValue(Tool::Kernel)),
         Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::Kernel)),
         Fetch::Number { at, size, kind } => Ok(vec![("", syntax.number(at, *size, *kind, letter)?)]),
         Fetch::Pointed(at) => Ok(vec![("", format!("{}:string", within(1, 0, syntax.pointer(at)?)?.0))]),

@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::printf;
 
+use super::doubt::{Root, chain};
 use super::names::AddressNames;
 use super::path::{Extent, Locator, Move, Path, judge};
 use super::place::{Place, PlaceError, RESULT};
 use super::refusal::Refusal;
 use super::site_answer::STEPS;
+use super::value_members;
 use super::{
     Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, conversions, words,
 };
@@ -23,11 +25,15 @@ use crate::address::Vaddr;
 use crate::arch::returned_value::ResultProblem;
 use crate::dwarf::{DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef};
 use crate::location::{Location, LocationNames as _, Source};
+use crate::rates::Compiler;
 use crate::types::{Language, Shape, Type};
 
 /// How many pointers are followed in the type of an argument: the text of a `String` is three
 /// structures and a pointer away.
 const TYPE_DEPTH: u32 = 2;
+
+/// How many pointers are followed in the type of a whole value, besides the one that the argument is.
+const VALUE_DEPTH: u32 = 4;
 
 /// How many implicit dereferences one step of a place may have (`self.x` with `self: &mut Box<T>`).
 const AUTOMATIC: usize = 8;
@@ -164,6 +170,8 @@ struct Whole {
     is_extracted: bool,
     /// The number of bits of a bit-field.
     bits: Option<u64>,
+    /// The type of the value that `%p{..}` shows; `None` for other conversions, and if it has no entry.
+    shown: Option<TypeRef>,
 }
 
 impl<'a> Arguments<'a> {
@@ -190,36 +198,54 @@ impl<'a> Arguments<'a> {
             }
         };
         facts.argument.name = place.root().join("::").into();
-        match self.whole(&place, stop, &mut facts.extent) {
+        match self.whole(&place, declared.form.is_some(), stop, &mut facts.extent) {
             Ok(whole) => self.complete(&mut facts, declared, whole, stop),
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
         facts
     }
 
-    /// The type and the location of a place.
-    fn whole(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<Whole, Refusal> {
+    /// The type and the location of a place. Of one that is shown as a whole value and is a pointer to
+    /// another value, those of that value.
+    fn whole(&self, place: &Place, is_value: bool, stop: &Stop<'_>, extent: &mut Extent) -> Result<Whole, Refusal> {
         let (inner, is_address) = match place {
+            // The value at an address is what the address is taken of.
+            Place::Address(inner) if is_value => (&**inner, false),
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let (mut object, reference) = self.referred(self.object(inner, stop, extent)?, stop)?;
+        let (mut object, mut reference) = self.referred(self.object(inner, stop, extent)?, stop)?;
+        if is_value && inner == place && self.points_at_value(&object)? {
+            (object, reference) = (self.step(object, &Step::Deref, stop)?, None);
+        }
         let (bytes, way) = (around(object.whole), std::mem::take(&mut object.way));
         let (is_behind, is_extracted) = (object.is_behind, object.is_extracted);
         let bits = object.bits.filter(|_| !is_address);
+        let described = object.of.filter(|_| is_value && object.made.is_none());
         let (mut of, PlaceObject { location, path, .. }) = self.finish(object, is_address, stop)?;
+        if let Some(described) = described {
+            of = self.debug.describe_type(Some(described), VALUE_DEPTH)?;
+        }
         if let Some(name) = reference.filter(|_| !is_address) {
             of = Arc::new(Type { name, ..Type::clone(&of) });
         }
         if let Some(bits) = bits {
             of = conversions::bit_field(of, bits);
         }
-        Ok(Whole { of, location, path, object: bytes, is_behind, way, is_extracted, bits })
+        Ok(Whole { of, location, path, object: bytes, is_behind, way, is_extracted, bits, shown: described })
+    }
+
+    /// Whether an object is a pointer to a value that can be shown, and not one to text.
+    fn points_at_value(&self, object: &PlaceObject) -> Result<bool, Refusal> {
+        let of = self.type_of_object(object)?;
+        let Shape::Pointer { to: Some(to) } = &of.shape else { return Ok(false) };
+        let is_text = matches!(to.shape, Shape::Character { .. }) && to.size == Some(1);
+        Ok(!is_text && to.size.is_some_and(|size| size > 0) && !matches!(to.shape, Shape::Function | Shape::Opaque(_)))
     }
 
     /// Adds to an argument its type, its location and its verdict.
     fn complete(&self, facts: &mut ArgumentFacts, declared: &DeclaredArgument, whole: Whole, stop: &Stop<'_>) {
-        let Whole { of, location, path, object, is_behind, way, is_extracted, bits } = whole;
+        let Whole { of, location, path, object, is_behind, way, is_extracted, bits, shown } = whole;
         (facts.path, facts.way, facts.object) = (Some(path), way, object);
         (facts.is_behind, facts.is_extracted) = (is_behind, is_extracted);
         let (argument, extent) = (&mut facts.argument, &facts.extent);
@@ -228,7 +254,11 @@ impl<'a> Arguments<'a> {
         argument.size = of.size;
         argument.encoding = encoding(&of);
         argument.language = self.language(stop);
-        argument.mismatch = self.mismatch(declared, &of, bits, argument.language);
+        argument.mismatch = match (&declared.form, argument.language) {
+            (None, language) => self.mismatch(declared, &of, bits, language),
+            (Some(form), Language::C) => shown.and_then(|shown| value_members::mismatch(self.debug, shown, form)),
+            (Some(_), Language::Rust) => None,
+        };
         let size = of.size;
         argument.ty = Some(of);
         if declared.words == Some(DeclaredWords::Type) {
@@ -338,10 +368,32 @@ impl<'a> Arguments<'a> {
         let of = self.debug.type_of(variable)?;
         let path = Path::new(variable, is_placed);
         let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
-        let location;
+        let mut location;
         (location, *extent) = self.locator.variable(&path, &stop.frame)?;
         extent.variable = Some(variable);
+        if stop.is_entered
+            && extent.ranges.is_empty()
+            && location.as_ref().is_ok_and(|it| self.is_stored_later(it, variable))
+        {
+            location = Err(Refusal::lost(Reason::NotDescribedHere { nearest: None }));
+        }
         Ok(PlaceObject::root(location, path, of, size))
+    }
+
+    /// Whether a variable that is described for all of its function in the frame is not there yet where the
+    /// function is entered. gcc counts from the frame of the caller, which passed what is in that frame.
+    fn is_stored_later(&self, location: &Location, variable: Die) -> bool {
+        // The return address may be in between.
+        let is_passed =
+            |offset: i64| self.debug.compiler(variable) == Some(Compiler::Gcc) && offset >= self.address_size().into();
+        location.pieces.iter().any(|piece| match &piece.source {
+            Source::Memory(address) => match chain(address) {
+                Some((Root::Register(_), offsets)) => !matches!(*offsets, [offset] if is_passed(offset)),
+                Some((Root::Image(_) | Root::Thread, _)) => false,
+                None => true,
+            },
+            _ => false,
+        })
     }
 
     /// Whether the debug information of the marker's unit describes no variables.

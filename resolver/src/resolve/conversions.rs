@@ -13,6 +13,7 @@ use simple_markers_record::printf::{Conversion, Length};
 use simple_markers_record::specifier::Specifier;
 
 use super::WordsMistake;
+use crate::dwarf::NoSuchPart;
 use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
 
 /// What the meaning of a conversion depends on.
@@ -55,8 +56,15 @@ pub enum Mismatch {
         /// The type of the argument.
         given: GivenType,
     },
-    /// The braces behind the conversion look like words, and cannot be read.
+    /// The braces behind the conversion look like words, or like the form of a value, and cannot be read.
     Words(WordsMistake),
+    /// A member in the braces of `%p{..}` that the value does not have.
+    NoMember {
+        /// The path of the member, as written (`owner.name`).
+        path: Arc<str>,
+        /// The first name on the path that is none.
+        why: NoSuchPart,
+    },
 }
 
 /// The type of an argument that its conversion does not expect.
@@ -90,12 +98,15 @@ impl Mismatch {
 /// How deep references and newtypes are followed.
 const NESTING: usize = 16;
 
-/// Why a conversion does not fit a type, and what to use instead; `None` if it fits, and if the
-/// debug information does not describe enough of the type.
+/// Why a conversion does not fit a type, and what to use instead; `None` if it fits, as `%p{..}` does for
+/// all, and if the debug information does not describe enough of the type.
 #[must_use]
 pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<Mismatch> {
     let (length, specifier) = (conversion.length, conversion.specifier);
     let letter = specifier.letter();
+    if conversion.form.is_some() {
+        return None;
+    }
     let written = || Arc::from(format!("%{}{letter}", length.as_str()));
     let is_long_double = model.language == Language::C && length == Length::BigL && is_float_letter(letter);
     if accepts(length, specifier).is_empty() && !is_long_double {
@@ -418,6 +429,16 @@ mod tests {
         let wide = bit_field(Arc::new(integer("unsigned long", 8, false)), 20);
         assert_eq!((wide.size, takes("%d", &wide, Some(20))), (Some(4), true));
         assert_eq!(bit_field(Arc::new(integer("unsigned long", 8, false)), 40).size, Some(8));
+    }
+
+    #[test]
+    fn a_whole_value_has_any_type() {
+        let record = of("struct s", 8, Shape::Struct { members: Arc::new([]) });
+        for form in ["%p{}", "%p{*}", "%p{a.b}", "%p{:>8}"] {
+            assert_eq!(check(form, &record, C), None);
+            assert_eq!(check(form, &integer("u32", 4, false), RUST), None);
+        }
+        assert!(check("%p", &record, C).is_some());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use simple_markers_record::{args, names, printf};
+use simple_markers_record::{args, printf};
 
 use super::{DeclaredArgument, DeclaredWords, WordsMistake};
 use crate::text;
@@ -53,10 +53,10 @@ pub fn describe(format: &[u8], list: &[u8]) -> FormatDescription {
         .map(|text| {
             let text = text::from_bytes(text).into();
             match conversions.next() {
-                Some(ArgumentConversion { conversion, words, mistake }) => {
-                    DeclaredArgument { text, conversion: Some(conversion), words, mistake }
+                Some(ArgumentConversion { conversion, words, mistake, form }) => {
+                    DeclaredArgument { text, conversion: Some(conversion), words, mistake, form }
                 }
-                None => DeclaredArgument { text, conversion: None, words: None, mistake: None },
+                None => DeclaredArgument { text, conversion: None, words: None, mistake: None, form: None },
             }
         })
         .collect();
@@ -68,16 +68,17 @@ struct ArgumentConversion {
     conversion: Arc<str>,
     words: Option<DeclaredWords>,
     mistake: Option<WordsMistake>,
+    form: Option<Arc<str>>,
 }
 
 impl ArgumentConversion {
     fn star() -> Self {
-        Self { conversion: "*".into(), words: None, mistake: None }
+        Self { conversion: "*".into(), words: None, mistake: None, form: None }
     }
 
     fn new(conversion: &printf::Conversion, format: &[u8]) -> Self {
         let written = conversion.written();
-        let mistake = names::mistake(format, written.end, conversion.specifier).map(|mistake| WordsMistake {
+        let mistake = conversion.mistake(format).map(|mistake| WordsMistake {
             text: text::from_bytes(format.get(mistake.range).unwrap_or_default()).into(),
             kind: mistake.kind,
         });
@@ -85,7 +86,8 @@ impl ArgumentConversion {
             true => DeclaredWords::Type,
             false => DeclaredWords::Format(Arc::new(Names::of_words(&words))),
         });
-        Self { conversion: text::from_bytes(format.get(written).unwrap_or_default()).into(), words, mistake }
+        let form = conversion.form.clone().map(|form| text::from_bytes(format.get(form).unwrap_or_default()).into());
+        Self { conversion: text::from_bytes(format.get(written).unwrap_or_default()).into(), words, mistake, form }
     }
 }
 

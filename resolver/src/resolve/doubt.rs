@@ -31,7 +31,7 @@ mod written_inlined;
 
 pub(super) use case::{Case, Description, PreviousPlace, SourceSide};
 pub(super) use copies::doubt_copies;
-pub(super) use place::covers;
+pub(super) use place::{Root, chain, covers};
 
 use super::Reason;
 

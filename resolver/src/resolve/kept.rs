@@ -153,7 +153,13 @@ mod tests {
     #[test]
     fn operands_become_locations() {
         let declared: Vec<_> = ["a", "b", "c", "d", "e", "f"]
-            .map(|text| DeclaredArgument { text: text.into(), conversion: None, words: None, mistake: None })
+            .map(|text| DeclaredArgument {
+                text: text.into(),
+                conversion: None,
+                words: None,
+                mistake: None,
+                form: None,
+            })
             .into();
         let mut bad = Vec::new();
         let args = arguments(

@@ -62,6 +62,7 @@ mod site_place;
 mod source_names;
 mod switch;
 mod value;
+mod value_members;
 mod words;
 mod words_mistake;
 

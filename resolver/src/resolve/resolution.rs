@@ -327,6 +327,9 @@ pub struct DeclaredArgument {
     pub words: Option<DeclaredWords>,
     /// What is wrong with the braces behind its conversion.
     pub mistake: Option<WordsMistake>,
+    /// What is between the braces of `%p{..}` ([`simple_markers_record::value_form`]): it is shown as a
+    /// whole value. `None` for another conversion.
+    pub form: Option<Arc<str>>,
 }
 
 /// Where the names for the values of an argument come from.

@@ -13,7 +13,7 @@ pub enum MemoryRead {
 }
 
 /// The memory of a program.
-pub trait Memory {
+pub trait ValueMemory {
     /// Fills the bytes from memory at an address. Their content is undefined if the outcome is not
     /// [`MemoryRead::Complete`].
     fn read(&self, address: u64, into: &mut [u8]) -> MemoryRead;
@@ -25,11 +25,11 @@ pub trait Memory {
     }
 }
 
-/// Memory that a function reads. It returns `false` if the memory cannot be read.
+/// ValueMemory that a function reads. It returns `false` if the memory cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryFunction<F>(pub F);
 
-impl<F: Fn(u64, &mut [u8]) -> bool> Memory for MemoryFunction<F> {
+impl<F: Fn(u64, &mut [u8]) -> bool> ValueMemory for MemoryFunction<F> {
     fn read(&self, address: u64, into: &mut [u8]) -> MemoryRead {
         if (self.0)(address, into) { MemoryRead::Complete } else { MemoryRead::Unreadable }
     }
@@ -65,7 +65,7 @@ impl<'a> MemorySnapshot<'a> {
     }
 }
 
-impl Memory for MemorySnapshot<'_> {
+impl ValueMemory for MemorySnapshot<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> MemoryRead {
         if let Some(bytes) = self.bytes_at(address).get(..into.len()) {
             into.copy_from_slice(bytes);

@@ -4,6 +4,8 @@
 //! in cycles; a tree may not.
 
 mod choice;
+mod collection;
+mod collection_reader;
 mod decimal;
 mod float;
 mod layout;
@@ -14,6 +16,8 @@ mod object;
 mod printf;
 mod problem;
 mod quote;
+mod read_collection;
+mod read_table;
 mod render;
 mod shape;
 mod table;
@@ -26,14 +30,17 @@ mod tree_text;
 mod wrappers;
 
 pub use choice::MemberChoice;
+pub use collection::{Collection, CollectionLayout, CollectionPart, NumberPlace};
 pub use limits::Limits;
-pub use memory::{Memory, MemoryChunk, MemoryFunction, MemoryRead, MemorySnapshot};
+pub use memory::{MemoryChunk, MemoryFunction, MemoryRead, MemorySnapshot, ValueMemory};
 pub use names::Names;
 pub use object::{Object, ReadContext};
 pub use printf::printf;
 pub use problem::ValueProblem;
+pub use read_table::{FollowStep, MAX_READ_STEPS, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 pub use render::{RenderedText, render};
 pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+pub(crate) use shape::{NULLOPT, OPTIONAL};
 pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,

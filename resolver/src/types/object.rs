@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use simple_markers_record::ByteOrder;
 
-use super::memory::{Memory, MemoryRead};
+use super::memory::{MemoryRead, ValueMemory};
 use super::{Language, Limits, ValueProblem};
 
 /// The bytes of a value.
@@ -30,7 +30,7 @@ pub struct ReadContext<'a> {
     /// 754 binary128.
     pub x87: bool,
     /// The memory that pointers lead to.
-    pub memory: &'a dyn Memory,
+    pub memory: &'a dyn ValueMemory,
     /// Limits on the amount of data read and written.
     pub limits: Limits,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collection::Collection;
 use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
@@ -86,6 +87,8 @@ pub enum Shape {
     /// Elements of one type that are stored elsewhere, described by a pointer and a length: Rust's
     /// `&[T]`, `&str`, `Vec`, `String`, `Rc<str>`.
     Sequence(Arc<Sequence>),
+    /// A map, list or another type of a library, whose values are not its members.
+    Collection(Arc<Collection<Arc<Type>>>),
     /// A type that is not described or not supported.
     Opaque(OpaqueReason),
 }
@@ -177,6 +180,11 @@ pub struct Member {
     /// The type of the member.
     pub of: Arc<Type>,
 }
+
+/// The name of the variant of a `std::optional` without a value, which no variant of Rust has.
+pub(crate) const NULLOPT: &str = "std::nullopt";
+/// The name of the variant of a `std::optional` with a value.
+pub(crate) const OPTIONAL: &str = "std::optional";
 
 /// The variants and the discriminant that selects one.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+use super::{Collection, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
 use crate::english::types::opaque;
 use crate::json::{JsonError, objects};
 
@@ -23,12 +23,12 @@ pub const MAX_TYPE_NESTING: u32 = 64;
 #[serde(transparent)]
 pub struct TypeTable {
     #[serde(deserialize_with = "objects")]
-    types: Vec<FlatType>,
+    types: Vec<TableType>,
 }
 
 /// A type. Absent members are those without a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct FlatType {
+struct TableType {
     name: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
@@ -36,7 +36,7 @@ struct FlatType {
 }
 
 /// The number of a type.
-type Number = u32;
+type TypeNumber = u32;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,7 +48,7 @@ enum FlatShape {
     SignedCharacter,
     Character,
     Float,
-    Pointer(Option<Number>),
+    Pointer(Option<TypeNumber>),
     Function,
     Struct(#[serde(deserialize_with = "objects")] Vec<FlatMember>),
     Union(#[serde(deserialize_with = "objects")] Vec<FlatMember>),
@@ -56,7 +56,7 @@ enum FlatShape {
     SignedEnumeration(Vec<(Arc<str>, Wide)>),
     Enumeration(Vec<(Arc<str>, Wide)>),
     Array {
-        element: Number,
+        element: TypeNumber,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +65,7 @@ enum FlatShape {
     Text(FlatSequence),
     CText(FlatSequence),
     Elements(FlatSequence),
+    Collection(Collection<TypeNumber>),
     Opaque(Arc<str>),
 }
 
@@ -76,7 +77,7 @@ struct FlatMember {
     bit: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bits: Option<u64>,
-    of: Number,
+    of: TypeNumber,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -106,7 +107,7 @@ struct FlatSequence {
     #[serde(default, skip_serializing_if = "is_zero")]
     offset: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    element: Option<Number>,
+    element: Option<TypeNumber>,
 }
 
 fn is_empty(name: &str) -> bool {
@@ -176,18 +177,18 @@ impl TypeTable {
 
 #[derive(Default)]
 struct TableWriter {
-    types: Vec<FlatType>,
+    types: Vec<TableType>,
     /// The numbers of types by their content.
-    known: HashMap<FlatType, Number>,
+    known: HashMap<TableType, TypeNumber>,
     /// The numbers of types by their address, which the caller keeps alive.
-    shared: HashMap<*const Type, (Number, u32)>,
+    shared: HashMap<*const Type, (TypeNumber, u32)>,
     /// How deep the type that was added last is nested.
     nesting: u32,
 }
 
 impl TableWriter {
     /// The number of a type that is nested so deep. `None` if the table is full.
-    fn number(&mut self, of: &Arc<Type>, depth: u32) -> Option<Number> {
+    fn number(&mut self, of: &Arc<Type>, depth: u32) -> Option<TypeNumber> {
         if let Some((number, nesting)) = self.shared.get(&Arc::as_ptr(of)) {
             self.nesting = self.nesting.max(*nesting);
             return Some(*number);
@@ -203,12 +204,12 @@ impl TableWriter {
         }
         let shape = shape.unwrap_or_else(|| FlatShape::Opaque(opaque(&OpaqueReason::TooDeep).into()));
         let nesting = self.nesting.saturating_add(1);
-        let flat = FlatType { name: Arc::clone(&of.name), size: of.size, shape };
+        let flat = TableType { name: Arc::clone(&of.name), size: of.size, shape };
         let number = match self.known.get(&flat) {
             Some(number) => *number,
             None if self.types.len() >= MAX_TYPES => return None,
             None => {
-                let number = Number::try_from(self.types.len()).ok()?;
+                let number = TypeNumber::try_from(self.types.len()).ok()?;
                 self.types.push(flat.clone());
                 self.known.insert(flat, number);
                 number
@@ -252,11 +253,14 @@ impl TableWriter {
                     SequenceKind::Elements => FlatShape::Elements(flat),
                 }
             }
+            Shape::Collection(collection) => {
+                FlatShape::Collection(collection.with_types(|of| self.number(of, depth).ok_or(())).ok()?)
+            }
             Shape::Opaque(reason) => FlatShape::Opaque(opaque(reason).into()),
         })
     }
 
-    fn maybe(&mut self, of: Option<&Arc<Type>>, depth: u32) -> Option<Option<Number>> {
+    fn maybe(&mut self, of: Option<&Arc<Type>>, depth: u32) -> Option<Option<TypeNumber>> {
         match of {
             Some(of) => self.number(of, depth).map(Some),
             None => Some(None),
@@ -296,13 +300,13 @@ struct TableReader {
 }
 
 impl TableReader {
-    fn read(&mut self, flat: &FlatType) -> Result<Type, String> {
+    fn read(&mut self, flat: &TableType) -> Result<Type, String> {
         self.nesting = 1;
         let shape = self.shape(&flat.shape)?;
         Ok(Type { name: Arc::clone(&flat.name), size: flat.size, shape })
     }
 
-    fn get(&mut self, number: Number) -> Result<Arc<Type>, String> {
+    fn get(&mut self, number: TypeNumber) -> Result<Arc<Type>, String> {
         let found = usize::try_from(number).ok().and_then(|number| self.types.get(number));
         let (of, nesting) =
             found.ok_or_else(|| format!("it refers to the type {number}, which does not precede it"))?;
@@ -313,7 +317,7 @@ impl TableReader {
         Ok(Arc::clone(of))
     }
 
-    fn maybe(&mut self, number: Option<Number>) -> Result<Option<Arc<Type>>, String> {
+    fn maybe(&mut self, number: Option<TypeNumber>) -> Result<Option<Arc<Type>>, String> {
         number.map(|number| self.get(number)).transpose()
     }
 
@@ -344,6 +348,9 @@ impl TableReader {
             FlatShape::Text(sequence) => self.sequence(SequenceKind::Text, sequence)?,
             FlatShape::CText(sequence) => self.sequence(SequenceKind::CText, sequence)?,
             FlatShape::Elements(sequence) => self.sequence(SequenceKind::Elements, sequence)?,
+            FlatShape::Collection(collection) => {
+                Shape::Collection(Arc::new(collection.with_types(|number| self.get(*number))?))
+            }
             FlatShape::Opaque(words) => Shape::Opaque(OpaqueReason::Filed(Arc::clone(words))),
         })
     }
@@ -383,6 +390,7 @@ impl TableReader {
 mod tests {
     use serde_json::{Value as Json, json};
 
+    use super::super::{CollectionLayout, CollectionPart, NumberPlace};
     use super::*;
 
     fn integer(size: u64) -> Arc<Type> {
@@ -437,6 +445,13 @@ mod tests {
             variants: vec![variant(Some(vec![(-1, 3), (i128::MIN, i128::MAX)]), "A"), variant(None, "B")],
             common: vec![member("all", 2, &byte)],
         };
+        let place = |offset| NumberPlace { offset, size: 8 };
+        let map = Collection {
+            layout: CollectionLayout::Linked { first: place(0), length: place(8), next: place(16) },
+            is_set: false,
+            key: Some(CollectionPart { offset: 8, of: Arc::clone(&byte) }),
+            value: Some(CollectionPart { offset: 16, of: Arc::clone(&structure) }),
+        };
         let types = [
             Arc::clone(&structure),
             of("u", Shape::Union { members: members.into() }),
@@ -446,6 +461,7 @@ mod tests {
             ),
             of("CString", Shape::Sequence(Arc::new(sequence))),
             of("V", Shape::Variants(Arc::new(variants))),
+            of("Map", Shape::Collection(Arc::new(map))),
             of("[u8; 3]", Shape::Array { element: Arc::clone(&byte), count: Some(3), stride: None }),
             of("*x", Shape::Pointer { to: None }),
             of("c", Shape::Character { signed: true }),
@@ -455,9 +471,9 @@ mod tests {
         let (table, read) = again(&types);
         assert_eq!(read, types);
         // The pointer and the three numbers of 8 bits are one type each.
-        assert_eq!(table.types.len(), 12);
+        assert_eq!(table.types.len(), 13);
         let Shape::Struct { members } = &read[0].shape else { panic!("{read:?}") };
-        assert!(Arc::ptr_eq(&members[0].of, &read[9]));
+        assert!(Arc::ptr_eq(&members[0].of, &read[10]));
         let declared = of("s", Shape::Opaque(OpaqueReason::OnlyDeclared));
         assert_eq!(again(&[declared]).1[0].shape, Shape::Opaque(OpaqueReason::Filed("declared only".into())));
     }

@@ -1,6 +1,8 @@
 //! A whole value as a tree of plain data. Text and JSON are written from it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::ValueProblem;
 use super::float::Float;
@@ -47,6 +49,10 @@ pub enum ValueTree {
     List(ListValue),
     /// A map.
     Map(MapValue),
+    /// A span of time.
+    Duration(Duration),
+    /// An address of the internet.
+    Internet(IpAddr),
     /// It is not known.
     Problem(ValueProblem),
     /// It is omitted, because a limit was reached.

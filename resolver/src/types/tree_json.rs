@@ -6,7 +6,7 @@ use super::tree::{
     AddressKind, AddressValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
     VariantValue,
 };
-use super::{OpaqueReason, ValueProblem};
+use super::{NULLOPT, OPTIONAL, OpaqueReason, ValueProblem};
 use crate::english::types::opaque;
 use crate::json::Hexadecimal;
 use crate::text::{from_bytes, hexadecimal};
@@ -41,6 +41,8 @@ impl Serialize for ValueTree {
             Self::Variant(variant) => variant.serialize(serializer),
             Self::List(list) => list.serialize(serializer),
             Self::Map(map) => map.serialize(serializer),
+            Self::Duration(duration) => serializer.collect_str(&format_args!("{duration:?}")),
+            Self::Internet(address) => serializer.collect_str(address),
             Self::Problem(problem) => problem.serialize(serializer),
             Self::Cut => rest(serializer, None),
         }
@@ -90,7 +92,7 @@ impl Serialize for AddressValue {
         match (&self.to, self.kind) {
             (Some(to @ (ValueTree::Text(_) | ValueTree::Cut)), _)
             | (Some(to), AddressKind::Reference | AddressKind::Owner) => to.serialize(serializer),
-            (None, AddressKind::Raw) if self.address == 0 => serializer.serialize_unit(),
+            (None, _) if self.address == 0 => serializer.serialize_unit(),
             (to, _) => {
                 let mut object = serializer.serialize_map(None)?;
                 object.serialize_entry("@", &Hexadecimal(self.address))?;
@@ -167,10 +169,10 @@ fn are_new(inner: &StructureValue, outer: &[MemberValue], own: usize) -> bool {
 /// Whether the JSON of a value may be null, so that `Some` of it must be told from `None`.
 fn may_be_null(tree: &ValueTree) -> bool {
     match tree {
-        ValueTree::Variant(variant) => &*variant.of == "Option",
+        ValueTree::Variant(variant) => &*variant.of == "Option" || matches!(&*variant.name, NULLOPT | OPTIONAL),
         ValueTree::Address(address) => match (&address.to, address.kind) {
             (Some(to), AddressKind::Reference | AddressKind::Owner) => may_be_null(to),
-            (_, kind) => kind == AddressKind::Raw,
+            (to, kind) => kind == AddressKind::Raw || to.is_none() && address.address == 0,
         },
         ValueTree::Structure(StructureValue { is_tuple: true, members, name, .. }) if !name.starts_with('(') => {
             matches!(&**members, [member] if may_be_null(&member.value))
@@ -182,6 +184,16 @@ fn may_be_null(tree: &ValueTree) -> bool {
 impl Serialize for VariantValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let is_option = &*self.of == "Option";
+        match &*self.name {
+            NULLOPT => return serializer.serialize_unit(),
+            OPTIONAL if may_be_null(&self.value) => {
+                let mut object = serializer.serialize_map(Some(1))?;
+                object.serialize_entry("Some", &self.value)?;
+                return object.end();
+            }
+            OPTIONAL => return self.value.serialize(serializer),
+            _ => {}
+        }
         let ValueTree::Structure(structure) = &self.value else {
             let mut object = serializer.serialize_map(Some(1))?;
             object.serialize_entry(&*self.name, &self.value)?;

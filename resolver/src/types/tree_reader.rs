@@ -2,20 +2,26 @@
 //!
 //! Invalid and unreadable values become problems in the tree, and what a limit omits becomes a cut.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use simple_markers_record::names::write_flags;
 
+use super::collection_reader::{CollectionEntries, CollectionEntry, entries, number as place_number};
 use super::float::Float;
 use super::layout::{BitRange, choose, ends};
 use super::names::are_flags;
 use super::object::{Object, ReadContext, number};
 use super::tree::{
-    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MemberValue, StructureValue, TextValue, ValueTree,
-    VariantValue,
+    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
+    ValueTree, VariantValue,
 };
 use super::wrappers::{pointee, short_name, transparent};
-use super::{Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type, ValueProblem, Variants};
+use super::{
+    Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type,
+    ValueProblem, Variants,
+};
 
 /// Maximum nesting depth of types.
 const NESTING: u32 = 64;
@@ -147,6 +153,7 @@ impl TreeReader<'_> {
             Shape::Variants(variants) => self.variants(of, variants, object, at)?,
             Shape::Array { element, count, stride } => self.array(element, *count, *stride, object, at)?,
             Shape::Sequence(sequence) => self.sequence(sequence, object, at)?,
+            Shape::Collection(collection) => self.collection(collection, object, at)?,
             Shape::Opaque(reason) => {
                 let size = of.size.filter(|size| (1..=32).contains(size));
                 let bytes = size.and_then(|size| object.bytes(at.bit, size).ok()).unwrap_or_default().to_vec();
@@ -231,13 +238,18 @@ impl TreeReader<'_> {
 
     /// Reads the object at an address. `None` if it cannot be read or the pointer limit is reached.
     fn follow(&mut self, address: u64, to: &Type) -> Option<ValueTree> {
-        if self.depth >= self.context.limits.depth
-            || matches!(to.shape, Shape::Opaque(_) | Shape::Function | Shape::Void)
-        {
+        let is_opaque = match to.shape {
+            Shape::Opaque(_) | Shape::Function => true,
+            // C's `void` has no size, and Rust's `()` has the size 0.
+            Shape::Void => to.size != Some(0),
+            _ => false,
+        };
+        if self.depth >= self.context.limits.depth || is_opaque {
             return None;
         }
         let size = to.size?;
         let bytes = match self.context.start_at(address, size) {
+            _ if size == 0 => Vec::new(),
             Ok(bytes) => bytes,
             Err(ValueProblem::NotCaptured) => return Some(ValueTree::Cut),
             Err(_) => return None,
@@ -400,6 +412,76 @@ impl TreeReader<'_> {
         };
         let readable = (bytes.len() as u64).checked_div(stride).unwrap_or(wanted);
         Ok(self.elements(element, length, readable, stride, Object::new(&bytes), BitRange::default()))
+    }
+
+    fn collection(
+        &mut self,
+        collection: &Collection<Arc<Type>>,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        let Collection { layout, is_set, key, value } = collection;
+        match *layout {
+            CollectionLayout::Pointer { address } => {
+                let address = place_number(object, at.bit, address, self.context)?;
+                let to = key.as_ref().filter(|_| address != 0).and_then(|key| self.follow(address, &key.of));
+                return Ok(pointer(AddressKind::Owner, address, to));
+            }
+            CollectionLayout::Duration { seconds, nanoseconds } => {
+                let seconds = place_number(object, at.bit, seconds, self.context)?;
+                let nanoseconds = place_number(object, at.bit, nanoseconds, self.context)?;
+                let nanoseconds = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
+                return Ok(ValueTree::Duration(Duration::new(seconds, nanoseconds.ok_or(ValueProblem::Inconsistent)?)));
+            }
+            CollectionLayout::Internet { offset, size } => {
+                let bit = offset.checked_mul(8).and_then(|bit| bit.checked_add(at.bit));
+                let octets = object.bytes(bit.ok_or(ValueProblem::Incomplete)?, size)?;
+                let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+                let address = four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from));
+                return Ok(ValueTree::Internet(address.map_err(|_| ValueProblem::TooLarge)?));
+            }
+            _ => {}
+        }
+        let CollectionEntries { entries, total } = entries(*layout, object, at.bit, self.context)?;
+        let Some(key) = key else {
+            let address = entries.first().map_or(0, |entry| entry.address);
+            return Err(ValueProblem::NoElementType { address, length: total });
+        };
+        let Some(value) = value else {
+            let mut items = Vec::new();
+            for entry in entries {
+                if self.is_exhausted() {
+                    break;
+                }
+                self.spend(2);
+                items.push(self.entry_part(key, entry));
+            }
+            return Ok(ValueTree::List(ListValue { items, total: Some(total), is_set: *is_set }));
+        };
+        let mut shown = Vec::new();
+        for entry in entries {
+            if self.is_exhausted() {
+                break;
+            }
+            self.spend(4);
+            shown.push((self.entry_part(key, entry), self.entry_part(value, entry)));
+        }
+        let has_text_keys = is_text(&key.of);
+        Ok(ValueTree::Map(MapValue { entries: shown, total: Some(total), has_text_keys }))
+    }
+
+    /// The key or the value of an entry.
+    fn entry_part(&mut self, part: &CollectionPart<Arc<Type>>, entry: CollectionEntry) -> ValueTree {
+        let Some(size) = part.of.size else { return ValueTree::Problem(ValueProblem::NoSize) };
+        let address = entry.address.wrapping_add(part.offset).wrapping_add(entry.index.wrapping_mul(size));
+        match self.context.start_at(address, size) {
+            Ok(bytes) => {
+                let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
+                self.value(&part.of, object, BitRange::default())
+            }
+            Err(ValueProblem::NotCaptured) => ValueTree::Cut,
+            Err(problem) => ValueTree::Problem(problem),
+        }
     }
 
     /// The parts of a value that the paths name. An empty path stands for the whole value.
@@ -569,6 +651,15 @@ fn character(bits: u128, size: u64, signed: bool) -> Result<ValueTree, ValueProb
 
 fn pointer(kind: AddressKind, address: u64, to: Option<ValueTree>) -> ValueTree {
     ValueTree::Address(Box::new(AddressValue { address, kind, to }))
+}
+
+/// Whether the values of a type are texts.
+fn is_text(of: &Type) -> bool {
+    match &of.shape {
+        Shape::Sequence(sequence) => sequence.kind != SequenceKind::Elements,
+        Shape::Pointer { to: Some(to) } => is_letter(to) || of.name.starts_with('&') && is_text(to),
+        _ => false,
+    }
 }
 
 /// Whether a type is C's `char`.

@@ -15,23 +15,23 @@ const INDENTATION: usize = 4;
 
 /// Appends a value in one line.
 pub fn write_text(tree: &ValueTree, language: Language, out: &mut String) {
-    Writer { is_rust: language == Language::Rust, lines: None, out }.value(tree);
+    TreeWriter { is_rust: language == Language::Rust, lines: None, out }.value(tree);
 }
 
 /// Appends a value in several lines, unless it is short. The lines after the first one are indented
 /// by `indentation` more spaces.
 pub fn write_lines(tree: &ValueTree, language: Language, indentation: usize, out: &mut String) {
-    Writer { is_rust: language == Language::Rust, lines: Some(indentation), out }.value(tree);
+    TreeWriter { is_rust: language == Language::Rust, lines: Some(indentation), out }.value(tree);
 }
 
-struct Writer<'a> {
+struct TreeWriter<'a> {
     is_rust: bool,
     /// The indentation of the line, if long values are broken into lines.
     lines: Option<usize>,
     out: &'a mut String,
 }
 
-impl Writer<'_> {
+impl TreeWriter<'_> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
@@ -64,6 +64,8 @@ impl Writer<'_> {
             }
             ValueTree::List(list) => self.list(list),
             ValueTree::Map(map) => self.map(map),
+            ValueTree::Duration(duration) => _ = write!(self.out, "{duration:?}"),
+            ValueTree::Internet(address) => _ = write!(self.out, "{address}"),
             ValueTree::Problem(why) => self.push(&problem(why)),
             ValueTree::Cut => self.push(".."),
         }
@@ -144,10 +146,10 @@ impl Writer<'_> {
         items: &[T],
         is_cut: bool,
         has_last_comma: bool,
-        write: impl Fn(&mut Writer<'_>, &T),
+        write: impl Fn(&mut TreeWriter<'_>, &T),
     ) {
         let in_one_line = |out: &mut String| {
-            let mut writer = Writer { is_rust: self.is_rust, lines: None, out };
+            let mut writer = TreeWriter { is_rust: self.is_rust, lines: None, out };
             writer.push(open);
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {

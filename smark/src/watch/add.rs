@@ -141,6 +141,7 @@ impl Watching {
         let settings = PlanSettings {
             export: self.watch.sites.clone(),
             text: TEXT,
+            values: self.watch.values,
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
             is_recorded: self.is_recorded,

@@ -10,6 +10,7 @@ use simple_markers_resolver::export::ExportSettings;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::planning::ValueBudget;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::{Child, Engine, Mode};
 
@@ -17,6 +18,7 @@ use super::groups::GroupChoice;
 use super::pids::{self, Pids};
 use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
+use crate::values::Values;
 use crate::{narrow, quantity};
 
 /// The most bytes of a text that are read.
@@ -32,6 +34,8 @@ pub(crate) struct Watch {
     choice: Choice,
     #[command(flatten)]
     strict: Strict,
+    #[command(flatten)]
+    values: Values,
     /// Watch these processes, and the markers of every file that they have mapped or map later: numbers, separated by commas or
     /// blanks; may be given several times
     #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
@@ -163,6 +167,8 @@ pub(crate) struct Options {
     pub(super) with_children: bool,
     /// When to end.
     pub(super) duration: Option<Duration>,
+    /// How much of whole values is read.
+    pub(super) values: ValueBudget,
 }
 
 impl Watch {
@@ -209,6 +215,7 @@ impl Watch {
             verbose: self.verbose,
             with_children: !self.no_children,
             duration: self.duration,
+            values: self.values.budget(),
         })
     }
 }

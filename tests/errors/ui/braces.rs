@@ -1,4 +1,4 @@
-use simple_markers::simple_mark;
+use simple_markers::{simple_mark, simple_probe};
 
 enum Shape {
     Point,
@@ -8,8 +8,9 @@ enum Shape {
 fn main() {
     let (id, u, i, text) = (1u32, 1u64, 1i128, String::from("text"));
     let shape = if id == 1 { Shape::Point } else { Shape::Circle(2) };
-    simple_mark!(name, "request {id}");
-    simple_mark!(name, "{} {:?}", u, id);
+    simple_probe!(name, "request {id}");
+    simple_probe!(name, "{} {:?}", u, id);
+    simple_mark!(name, "{id} %lu", u);
     simple_mark!(name, "%d{}", shape);
     simple_mark!(name, "%lld", i);
     simple_mark!(name, "%lld", keep i);

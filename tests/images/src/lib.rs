@@ -483,6 +483,7 @@ pub fn everything() -> Resolution {
         conversion: conversions.get(index).map(|conversion| Arc::from(*conversion)),
         words: None,
         mistake: None,
+        form: None,
     };
     let marker = |name: &str, line| Marker {
         id: 0,

@@ -28,9 +28,9 @@ const TRIES: usize = 8;
 /// # Errors
 ///
 /// The program is too long.
-pub fn count(
-    sections: &[Section<'_>],
-    target: &Target,
+pub fn count<'p>(
+    sections: &[Section<'p>],
+    target: &'p Target,
     settings: ProgramSettings,
     event: Option<&KernelEvent>,
 ) -> Result<Code, ProgramError> {
@@ -243,7 +243,7 @@ impl Program<'_> {
                 self.text_of_event(*offset, *place, most as u16 + 2, text);
                 self.text_length(key, unread);
             }
-            Input::Number(_) | Input::Recorded { .. } => {}
+            Input::Number(_) | Input::Recorded { .. } | Input::Whole(_) => {}
         }
         self.code.place(done);
     }

@@ -181,7 +181,7 @@ impl Program<'_> {
                 self.text_of_event(*offset, *place, literal.len() as u16 + 2, buffer);
                 self.text_length_equals(length, ways);
             }
-            Input::Number(_) | Input::Recorded { .. } => {}
+            Input::Number(_) | Input::Recorded { .. } | Input::Whole(_) => {}
         }
         let code = &mut self.code;
         let (mut rest, mut at) = (literal, buffer);

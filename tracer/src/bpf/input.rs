@@ -1,5 +1,6 @@
 //! Whether a program can read an input.
 
+use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::Assembler;
@@ -29,6 +30,10 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
             compile(address).and_then(|()| limit.as_ref().map_or(Ok(()), &mut compile))
         }
         Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
+        Input::Whole(whole) => match &whole.bytes {
+            ValueBytes::Memory { address, .. } => compile(address),
+            ValueBytes::Parts { parts, .. } => parts.iter().flatten().try_for_each(compile),
+        },
         Input::Field { .. } | Input::Recorded { .. } => Ok(()),
     }
 }

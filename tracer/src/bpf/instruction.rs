@@ -213,6 +213,10 @@ pub enum Map {
     /// The numbers of the sites of an event, by the lowest bits of their addresses (`crate::bpf::cookie`): one
     /// value.
     Places,
+    /// Where the bytes of whole values are until their record is written (`crate::bpf::whole`).
+    Slots,
+    /// The steps of a table of the plan (`crate::plan::Plan::reads`), by its number: one value.
+    Steps(u32),
     /// What is known of each thread (`crate::top::entry`).
     Threads,
     /// What the programs of `crate::bpf::top` share with the reader: one value.

@@ -12,6 +12,7 @@ pub mod kernel_number;
 pub mod program;
 pub mod top;
 pub mod trace;
+pub mod whole;
 
 pub use assembler::{Assembler, Code, TooLong};
 pub use expression::Target;

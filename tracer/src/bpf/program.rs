@@ -1,7 +1,10 @@
 //! A BPF program that is being written: what the programs that write records and those that count
 //! share.
 
+use std::sync::Arc;
+
 use simple_markers_resolver::location::Expr;
+use simple_markers_resolver::types::ReadTable;
 
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, StackAllocator, Target};
@@ -71,6 +74,8 @@ pub struct Section<'p> {
     pub aggregate: &'p Aggregate,
     /// The group of the marker.
     pub group: u32,
+    /// What is read of whole values, by number.
+    pub reads: &'p [Arc<ReadTable>],
 }
 
 /// The program that does nothing.
@@ -108,7 +113,11 @@ pub(crate) fn require_group(code: &mut Assembler, id: u64, level: u32, outside: 
 /// fields that could not be read.
 pub(super) struct Program<'t> {
     pub(super) code: Assembler,
-    target: &'t Target,
+    pub(super) target: &'t Target,
+    /// What is read of whole values, by number.
+    reads: &'t [Arc<ReadTable>],
+    /// The stack words with the addresses of slots.
+    pub(super) slots: Vec<i16>,
     pub(super) stack: StackAllocator,
     /// Where the program ends in other processes.
     exit: Label,
@@ -154,11 +163,12 @@ impl<'t> Program<'t> {
         code.call(Helper::GetAttachCookie);
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
         let stack = StackAllocator::new(FIRST);
-        Self { code, target, stack, exit, end, distance: 0, words: Vec::new(), uncertain: 0 }
+        let (words, slots) = (Vec::new(), Vec::new());
+        Self { code, target, reads: &[], slots, stack, exit, end, distance: 0, words, uncertain: 0 }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.
-    pub(super) fn begin(&mut self, section: &Section<'_>, stack: &StackAllocator) {
+    pub(super) fn begin(&mut self, section: &Section<'t>, stack: &StackAllocator) {
         let more = section.distance.saturating_sub(self.distance);
         if more > 0 {
             self.code.place(self.end);
@@ -170,6 +180,7 @@ impl<'t> Program<'t> {
         self.distance = section.distance;
         self.stack = stack.clone();
         (self.words, self.uncertain) = (Vec::new(), 0);
+        (self.reads, self.slots) = (section.reads, Vec::new());
     }
 
     pub(super) fn finish(mut self) -> Result<Code, TooLong> {
@@ -246,7 +257,7 @@ impl<'t> Program<'t> {
         let (word, failed, done) = (self.stack.push()?, self.code.label(), self.code.label());
         let length = match input {
             Input::Bytes { .. } | Input::Text { limit: Some(_), .. } => Some(self.stack.push()?),
-            Input::Number(_) | Input::Text { limit: None, .. } | Input::Field { .. } | Input::Recorded { .. } => None,
+            _ => None,
         };
         match input {
             Input::Number(value) => self.compute(value, word, failed)?,
@@ -263,6 +274,11 @@ impl<'t> Program<'t> {
                 self.touch(word, 0)?;
                 self.touch(word, i32::from(*most) - 1)?;
                 self.compute(count, length.unwrap_or(word), failed)?;
+            }
+            Input::Whole(whole) => {
+                let reads = self.reads;
+                let table = reads.get(whole.reads).ok_or(Uncompilable::TooLarge)?;
+                self.whole(whole, table, word, failed)?;
             }
             Input::Field { offset, place: FieldPlace::Number(size) } => self.number_of_event(*offset, *size, word),
             // The program looks at it in its place.

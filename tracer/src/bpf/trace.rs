@@ -26,9 +26,9 @@ const USER_STACK: u64 = 1 << 8;
 /// # Errors
 ///
 /// Why there is none.
-pub fn trace(
-    sections: &[Section<'_>],
-    target: &Target,
+pub fn trace<'p>(
+    sections: &[Section<'p>],
+    target: &'p Target,
     settings: ProgramSettings,
 ) -> Result<(Code, Vec<Layout>), ProgramError> {
     let mut program = Program::new(target, settings, None);
@@ -62,6 +62,7 @@ impl Program<'_> {
             let Some(words) = self.words.get(index).copied().flatten() else { continue };
             self.write(input, *offset as i16, words, index);
         }
+        self.free_slots();
         if let Some(offset) = layout.stack() {
             self.stack_of_user(offset as i16);
         }
@@ -79,6 +80,7 @@ impl Program<'_> {
         code.call(Helper::RingbufReserve);
         code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, is_reserved);
         self.add_one(Map::Lost);
+        self.free_slots();
         let code = &mut self.code;
         code.jump(end);
         code.place(is_reserved);
@@ -124,13 +126,14 @@ impl Program<'_> {
 
     /// Writes a field of the record.
     fn write(&mut self, input: &Input, offset: i16, (word, length): Words, index: usize) {
+        if let Input::Whole(whole) = input {
+            return self.write_whole(whole, word, offset);
+        }
         let code = &mut self.code;
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
         code.store(Size::Eight, Reg::R7, offset, Reg::R3);
-        let most = match input {
-            Input::Number(_) | Input::Field { .. } | Input::Recorded { .. } => return,
-            Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
-        };
+        let (Input::Text { most, .. } | Input::Bytes { most, .. }) = input else { return };
+        let most = i32::from(*most);
         let (is_read, failed) = (code.label(), code.label());
         let is_text = matches!(input, Input::Text { .. });
         if let Some(length) = length.filter(|_| !is_text) {

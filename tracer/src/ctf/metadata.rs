@@ -132,6 +132,9 @@ fn event(description: &Description, class: &Class, number: usize, is_full: bool,
                 "\t\thex64_t _{name}__address;\n\t\tuint32_t _{name}__length;\n\t\tchar8_t _{name}[_{name}__length];"
             ),
             FieldType::Text => writeln!(out, "\t\ttext_t _{name};"),
+            FieldType::Whole => {
+                writeln!(out, "\t\tuint32_t _{name}__length;\n\t\thex8_t _{name}[_{name}__length];")
+            }
             FieldType::Array { size, kind, count: Some(count) } => {
                 writeln!(out, "\t\t{} _{name}[{count}];", number_type(size, kind))
             }

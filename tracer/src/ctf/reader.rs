@@ -219,7 +219,14 @@ fn plain<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Value<'a>, ReadErr
         FieldType::Number { size, kind } => Ok(Value::Number { bits: bytes.number(size)?, size, kind }),
         FieldType::Text => Ok(Value::Text { bytes: bytes.text()?, is_cut: false }),
         FieldType::Array { size, kind, count } => array(size, kind, count, false, bytes),
+        FieldType::Whole => whole(bytes),
     }
+}
+
+/// Reads the chunks of a whole value, which their length precedes.
+fn whole<'a>(bytes: &mut Cursor<'a>) -> Result<Value<'a>, ReadErrorKind> {
+    let length = u32::from_le_bytes(bytes.chunk()?);
+    Ok(Value::Whole(bytes.take(usize::try_from(length).unwrap_or(usize::MAX))?))
 }
 
 fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
@@ -254,6 +261,16 @@ fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, M
                 FieldState::MaybeCut => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: true }))),
                 FieldState::MaybeNull => Err(Missing::Doubtful(Some(Value::Null))),
             })
+        }
+        FieldType::Whole => {
+            let value = whole(bytes)?;
+            match state {
+                FieldState::Value => Ok(Ok(value)),
+                FieldState::Maybe => Ok(Err(Missing::Doubtful(Some(value)))),
+                FieldState::Doubtful => Ok(Err(Missing::Doubtful(None))),
+                FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                _ => Err(ReadErrorKind::State(number)),
+            }
         }
         FieldType::Array { size, kind, count } => {
             let value = array(size, kind, count, state == FieldState::Cut, bytes)?;

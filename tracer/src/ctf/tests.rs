@@ -29,8 +29,13 @@ fn marker(image: usize, name: &str, format: &str, sites: usize) -> PlannedMarker
 }
 
 fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument =
-        |(text, source): (&str, Source)| PlannedArgument { text: text.into(), alias: None, source, names: None };
+    let argument = |(text, source): (&str, Source)| PlannedArgument {
+        text: text.into(),
+        alias: None,
+        source,
+        names: None,
+        shown: None,
+    };
     PlannedSite {
         image: 0,
         marker,
@@ -106,7 +111,7 @@ fn plan() -> (Plan, Vec<Layout>) {
                 ],
             ),
         ],
-        left_out: Vec::new(),
+        ..Plan::default()
     };
     let numbers = |count| Layout::new((0..count).map(|_| FieldKind::Number));
     let texts = Layout::new([FieldKind::Text(MOST), FieldKind::Bytes(MOST)]);
@@ -410,7 +415,7 @@ fn descriptions_that_contradict_themselves_are_refused() {
         assert!(json.contains(from), "{from}");
         Description::from_json(json.replacen(from, to, 1).as_bytes()).expect_err(to)
     };
-    assert_eq!(refused("\"version\":1", "\"version\":4"), DescriptionError::Version(4));
+    assert_eq!(refused("\"version\":1", "\"version\":5"), DescriptionError::Version(5));
     let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
     member("\"marker\":0", "\"marker\":9", "`classes[0].marker`: there is no marker 9; there are 3, counted from 0");
     member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0]`: `size` is none of 1, 2, 4 and 8");
@@ -448,7 +453,7 @@ fn sites_can_be_added() {
         markers: plan.markers[..1].to_vec(),
         sites: plan.sites[..1].to_vec(),
         images: plan.images.clone(),
-        left_out: Vec::new(),
+        ..Plan::default()
     };
     let mut writer = Writer::new(description(), &first, 1 << 16);
     assert_eq!(writer.write(&hit(&records[0], &first, &layouts)), None);

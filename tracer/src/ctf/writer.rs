@@ -240,7 +240,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
             let place = layout.fields().get(*field);
             Some(place.map(|(from, _)| AppendStep::Copy { from: *from, size: *size }))
         }
-        Reading::Text { .. } | Reading::Array { .. } => Some(None),
+        Reading::Text { .. } | Reading::Array { .. } | Reading::Whole { .. } => Some(None),
     };
     let step = |source: &Source| match source {
         Source::Unread(_) => None,
@@ -268,6 +268,7 @@ fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
                 Some(FieldType::Array { count, .. }) => array(bytes, size, count, out),
                 _ => return false,
             },
+            Ok(Value::Whole(chunks)) => array(chunks, 1, None, out),
             Err(Missing::Unread(_)) => {}
             Ok(Value::Text { .. } | Value::Null | Value::Array { .. })
             | Err(Missing::Doubtful(_) | Missing::Unreadable { .. }) => return false,
@@ -325,6 +326,10 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
                 }
             }
             Value::Null => FieldState::Null,
+            Value::Whole(chunks) => {
+                text = chunks;
+                FieldState::Value
+            }
             Value::Array { bytes, is_cut, .. } => {
                 text = bytes;
                 if is_cut { FieldState::Cut } else { FieldState::Value }
@@ -350,6 +355,7 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
         match of {
             FieldType::Number { size, .. } => number(bits, size, out),
             FieldType::Array { size, count, .. } => array(text, size, count, out),
+            FieldType::Whole => array(text, 1, None, out),
             FieldType::Text => {
                 out.extend_from_slice(&u64::to_le_bytes(address));
                 out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -94,9 +94,9 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
     let doubtful = || Mismatch::Doubtful { name: Arc::clone(name), why: None };
     match &argument.source {
         Source::Unread(why) => Err(Mismatch::Unread { name: Arc::clone(name), why: Box::new(why.clone()) }),
-        Source::Read(reading) => one(reading).ok_or(Mismatch::Array),
+        Source::Read(reading) => one(reading).ok_or_else(|| of_kind(reading)),
         Source::Either(here, before) => number(here, Some(before)).ok_or_else(doubtful),
-        Source::Doubtful(source) if source.is_taken => one(&source.here).ok_or(Mismatch::Array),
+        Source::Doubtful(source) if source.is_taken => one(&source.here).ok_or_else(|| of_kind(&source.here)),
         // Where both places agree there is no doubt.
         Source::Doubtful(source) => {
             let both = source.before.as_ref().and_then(|before| number(&source.here, Some(before)));
@@ -105,7 +105,12 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
     }
 }
 
-/// What is at one place. `None` for an array.
+/// Why something that is neither a number nor a text cannot be compared.
+fn of_kind(reading: &Reading) -> Mismatch {
+    if matches!(reading, Reading::Whole { .. }) { Mismatch::Whole } else { Mismatch::Array }
+}
+
+/// What is at one place. `None` for an array or a whole value.
 fn one(reading: &Reading) -> Option<Readable> {
     match reading {
         Reading::Text { field } => Some(Readable::Text(*field)),
@@ -118,7 +123,7 @@ fn number(reading: &Reading, other: Option<&Reading>) -> Option<Readable> {
     let part = |reading: &Reading| match *reading {
         Reading::Constant { bits, size, kind } => Some((Place::Constant(integer::unsigned(bits, size)), size, kind)),
         Reading::Number { field, size, kind } => Some((Place::Input(field), size, kind)),
-        Reading::Text { .. } | Reading::Array { .. } => None,
+        Reading::Text { .. } | Reading::Array { .. } | Reading::Whole { .. } => None,
     };
     let (at, size, kind) = part(reading)?;
     let other = match other {

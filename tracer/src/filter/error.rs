@@ -154,6 +154,8 @@ pub enum Mismatch {
     Float,
     /// An array.
     Array,
+    /// A whole value that is no number and no text.
+    Whole,
     /// A text where only a number can be.
     Text,
     /// Texts compared with an operator other than `==` and `!=`.
@@ -202,6 +204,9 @@ impl Display for Mismatch {
             }
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),
             Self::Array => f.write_str("this is an array: only numbers and texts can be compared and counted"),
+            Self::Whole => f.write_str(
+                "this is a whole value: only numbers and texts can be compared and counted; add the member to the arguments",
+            ),
             Self::Text => f.write_str("a number is needed, and this is a text"),
             Self::TextOrder => f.write_str("texts can only be compared with == and !="),
             Self::TextWithNumber => f.write_str("this is a text: write a literal in `\"`"),

@@ -42,7 +42,7 @@ impl Inputs for Fields<'_> {
     fn number(&self, field: usize) -> Option<u64> {
         match self.record.field(self.layout, field) {
             Field::Number(bits) => Some(bits),
-            Field::Unread | Field::Bytes { .. } | Field::Inline { .. } => None,
+            _ => None,
         }
     }
 
@@ -55,7 +55,7 @@ impl Inputs for Fields<'_> {
                 let (bytes, is_cut) = until_nul(bytes, is_cut);
                 Some(Text::Bytes { bytes, length: bytes.len() as u64 + u64::from(is_cut) })
             }
-            Field::Unread | Field::Number(_) => None,
+            Field::Unread | Field::Number(_) | Field::Whole(_) => None,
         }
     }
 }

@@ -81,7 +81,7 @@ impl Fetches {
                     fetches.add(length, at);
                     fetches.add_text(address, *most, at);
                 }
-                Input::Field { .. } | Input::Recorded { .. } => {}
+                Input::Field { .. } | Input::Recorded { .. } | Input::Whole(_) => {}
             }
         }
         fetches

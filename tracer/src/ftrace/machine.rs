@@ -204,7 +204,7 @@ fn field(input: &Input, copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()
             bytes.extend(text);
         }
         // They are in the record of a kernel event, or of the program's recorder.
-        Input::Field { .. } | Input::Recorded { .. } => return None,
+        Input::Field { .. } | Input::Recorded { .. } | Input::Whole(_) => return None,
     }
     Some(())
 }

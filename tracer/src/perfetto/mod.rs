@@ -23,6 +23,7 @@ use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
 use crate::ctf::Description;
 use crate::hit::Hit;
+use crate::plan::ShownType;
 use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
@@ -178,7 +179,7 @@ impl<'d> Timeline<'d> {
         for (argument, value) in hit.arguments() {
             message(number, out, |out| {
                 integer(annotation::NAME_IID, self.names.of(&argument.text), out);
-                self.value(&value, out);
+                self.value(&value, argument.shown.as_deref(), out);
             });
         }
         message(number, out, |out| {
@@ -199,14 +200,14 @@ impl<'d> Timeline<'d> {
         });
     }
 
-    fn value(&self, value: &Result<Value<'_>, Missing<'_>>, out: &mut Vec<u8>) {
+    fn value(&self, value: &Result<Value<'_>, Missing<'_>>, shown: Option<&ShownType>, out: &mut Vec<u8>) {
         let value = match value {
             Ok(value) => value,
             Err(missing) => {
                 if let Missing::Doubtful(Some(maybe)) = missing {
                     message(annotation::DICT_ENTRIES, out, |out| {
                         integer(annotation::NAME_IID, self.names.of(own::MAYBE), out);
-                        self.value(&Ok(*maybe), out);
+                        self.value(&Ok(*maybe), shown, out);
                     });
                 }
                 return message(annotation::DICT_ENTRIES, out, |out| {
@@ -227,6 +228,12 @@ impl<'d> Timeline<'d> {
             (Value::Text { bytes, .. }, ..) => text(annotation::STRING_VALUE, &from_bytes(bytes), out),
             (Value::Null, ..) => integer(annotation::POINTER_VALUE, 0, out),
             (Value::Array { .. }, ..) => text(annotation::STRING_VALUE, &json_value(value).to_string(), out),
+            (Value::Whole(_), ..) => {
+                let mut whole = String::new();
+                if shown.is_some_and(|shown| shown.write(value, &mut whole)) {
+                    text(annotation::STRING_VALUE, &whole, out);
+                }
+            }
         }
     }
 }

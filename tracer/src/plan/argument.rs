@@ -13,6 +13,7 @@ use simple_markers_resolver::types::Names;
 use strum::IntoStaticStr;
 
 use super::field_type::{FieldType, Length, ValueKind};
+use super::whole::ShownType;
 
 /// The most bytes of a text that are read. So the layout of a record cannot overflow.
 pub const MAX_TEXT: u16 = 1024;
@@ -29,6 +30,8 @@ pub struct PlannedArgument {
     pub source: Source,
     /// Names for its values: the words of the marker's format.
     pub names: Option<Arc<Names>>,
+    /// How it is shown by its type; `None` if a conversion shows it.
+    pub shown: Option<Arc<ShownType>>,
 }
 
 /// Where the value of an argument comes from.
@@ -108,6 +111,25 @@ pub enum Reading {
         /// How many there are; `None` if each record says it.
         count: Option<u16>,
     },
+    /// A whole value in a field of the record.
+    Whole {
+        /// The field.
+        field: usize,
+    },
+}
+
+impl Source {
+    /// How it is read, each with the member of a plan file that has it.
+    pub(super) fn readings(&self) -> Vec<(&'static str, &Reading)> {
+        match self {
+            Self::Read(here) => vec![("", here)],
+            Self::Either(here, before) => vec![(".either[0]", here), (".either[1]", before)],
+            Self::Doubtful(of) => {
+                std::iter::once(("", &of.here)).chain(of.before.iter().map(|before| (".before", before))).collect()
+            }
+            Self::Unread(_) => Vec::new(),
+        }
+    }
 }
 
 impl Reading {
@@ -118,6 +140,7 @@ impl Reading {
             Self::Constant { size, kind, .. } | Self::Number { size, kind, .. } => FieldType::Number { size, kind },
             Self::Text { .. } => FieldType::Text,
             Self::Array { size, kind, count, .. } => FieldType::Array { size, kind, count },
+            Self::Whole { .. } => FieldType::Whole,
         }
     }
 }
@@ -216,6 +239,8 @@ struct ArgumentMembers {
     #[serde(skip_serializing_if = "Option::is_none")]
     alias: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    shown: Option<Arc<ShownType>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     unread: Option<Placeholder>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -243,9 +268,10 @@ impl From<&Reading> for ArgumentMembers {
         let (kind, size, array) = reading.field_type().members();
         let (constant, input) = match *reading {
             Reading::Constant { bits, .. } => (Some(Hexadecimal(bits)), None),
-            Reading::Number { field, .. } | Reading::Text { field } | Reading::Array { field, .. } => {
-                (None, Some(field))
-            }
+            Reading::Number { field, .. }
+            | Reading::Text { field }
+            | Reading::Array { field, .. }
+            | Reading::Whole { field } => (None, Some(field)),
         };
         Self { kind: Some(kind), size: Some(size), array, constant, input, ..Self::default() }
     }
@@ -265,7 +291,7 @@ impl From<PlannedArgument> for ArgumentMembers {
             }
             Source::Unread(why) => Self { unread: Some(why.placeholder()), why: why.words(), ..Self::default() },
         };
-        Self { text: Some(argument.text), alias: argument.alias, ..members }
+        Self { text: Some(argument.text), alias: argument.alias, shown: argument.shown, ..members }
     }
 }
 
@@ -280,6 +306,7 @@ impl TryFrom<&ArgumentMembers> for Reading {
             (FieldType::Number { size, kind }, None, Some(field)) => Ok(Self::Number { field, size, kind }),
             (FieldType::Text, _, Some(field)) => Ok(Self::Text { field }),
             (FieldType::Array { size, kind, count }, _, Some(field)) => Ok(Self::Array { field, size, kind, count }),
+            (FieldType::Whole, _, Some(field)) => Ok(Self::Whole { field }),
             (_, _, None) => Err("missing field `input`"),
         }
     }
@@ -305,6 +332,6 @@ impl TryFrom<ArgumentMembers> for PlannedArgument {
             (None, None, None) => Source::Read(Reading::try_from(&members)?),
         };
         let text = members.text.ok_or("missing field `text`")?;
-        Ok(Self { text, alias: members.alias, source, names: None })
+        Ok(Self { text, alias: members.alias, source, names: None, shown: members.shown })
     }
 }

@@ -24,13 +24,19 @@ pub enum FieldType {
         /// How many there are; `None` if each value says it.
         count: Option<u16>,
     },
+    /// A whole value: chunks of memory ([`crate::whole`]).
+    Whole,
 }
 
 /// The member `kind`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", expecting = "it is none of signed, unsigned, float, pointer, unicode and text")]
+#[serde(
+    rename_all = "lowercase",
+    expecting = "it is none of signed, unsigned, float, pointer, unicode, text and value"
+)]
 pub(crate) enum ValueKind {
     Text,
+    Value,
     #[serde(untagged)]
     Number(NumberKind),
 }
@@ -50,6 +56,7 @@ impl FieldType {
     pub(crate) fn members(self) -> (ValueKind, Option<u8>, Option<Length>) {
         match self {
             Self::Text => (ValueKind::Text, None, None),
+            Self::Whole => (ValueKind::Value, None, None),
             Self::Number { size, kind } => (ValueKind::Number(kind), Some(size), None),
             Self::Array { size, kind, count } => {
                 (ValueKind::Number(kind), Some(size), Some(count.map_or(Length::Dynamic, Length::Count)))
@@ -61,6 +68,7 @@ impl FieldType {
     pub(crate) fn of(kind: ValueKind, size: Option<u8>, array: Option<Length>) -> Result<Self, &'static str> {
         match (kind, size, array) {
             (ValueKind::Text, ..) => Ok(Self::Text),
+            (ValueKind::Value, ..) => Ok(Self::Whole),
             (ValueKind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), None) => Ok(Self::Number { size, kind }),
             (ValueKind::Number(kind), Some(size @ (1 | 2 | 4 | 8)), Some(length)) => {
                 let count = if let Length::Count(count) = length { Some(count) } else { None };

@@ -4,20 +4,25 @@
 //! is the filter and what is counted, is not part of it.
 
 use std::collections::HashSet;
-use std::iter;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::json::{JsonError, exists, read};
 
-use super::{Input, MAX_TEXT, MAX_WORDS, Plan, PlannedArgument, PlannedMarker, Reading, Source};
+use super::{
+    Input, MAX_TEXT, MAX_WHOLE, MAX_WORDS, Plan, PlannedArgument, PlannedMarker, ReadLimits, Reading, ShownType,
+    Source, WholeInput,
+};
 use crate::arch::Platform;
 use crate::record::FieldKind;
 
-/// The latest version of plan files. Version 2 has switches, and version 3 doubtful values. A reader
-/// refuses later versions: without the switch it would wait for a probe that is asleep, and without
-/// the mark it would show a doubtful value as a certain one.
-pub const VERSION: u64 = 3;
+/// The latest version of plan files. Version 2 has switches, version 3 doubtful values, and version 4
+/// whole values. A reader refuses later versions: without the switch it would wait for a probe that is
+/// asleep, and without the mark it would show a doubtful value as a certain one.
+pub const VERSION: u64 = 4;
+/// The version of plan files without whole values, which older readers know.
+const WITHOUT_WHOLE_VALUES: u64 = 3;
 /// The version of plan files without doubtful values, which older readers know.
 const WITHOUT_DOUBT: u64 = 2;
 /// The version of plan files without switches, which older readers know.
@@ -55,9 +60,10 @@ impl Plan {
     #[must_use]
     pub fn to_json(&self) -> Json {
         let has_switches = self.sites.iter().any(|site| site.switch.is_some());
-        let mut arguments = self.sites.iter().flat_map(|site| &site.arguments);
+        let arguments = || self.sites.iter().flat_map(|site| &site.arguments);
         let version = match has_switches {
-            _ if arguments.any(|argument| matches!(argument.source, Source::Doubtful(_))) => VERSION,
+            _ if arguments().any(|argument| argument.shown.is_some()) => VERSION,
+            _ if arguments().any(|argument| matches!(argument.source, Source::Doubtful(_))) => WITHOUT_WHOLE_VALUES,
             true => WITHOUT_DOUBT,
             false => WITHOUT_SWITCHES,
         };
@@ -81,6 +87,7 @@ impl Plan {
         for image in &mut plan.images {
             image.platform.get_or_insert(Platform::OF_OLD_PLANS);
         }
+        plan.add_reads();
         let names: Vec<_> = plan.markers.iter().map(PlannedMarker::names).collect();
         for site in &mut plan.sites {
             site.image = plan.markers.get(site.marker).map_or(0, |marker| marker.image);
@@ -89,6 +96,22 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Adds the tables of what is read of whole values, which their types say.
+    fn add_reads(&mut self) {
+        let Self { sites, reads, .. } = self;
+        for site in sites {
+            for argument in &site.arguments {
+                let Some(shown) = &argument.shown else { continue };
+                let levels = ShownType::choice_of(&shown.form).levels;
+                for (_, reading) in argument.source.readings() {
+                    let Reading::Whole { field } = *reading else { continue };
+                    let Some(Input::Whole(whole)) = site.inputs.get_mut(field) else { continue };
+                    **whole = WholeInput::clone(whole).with_reads((&shown.of, shown.language, levels), reads);
+                }
+            }
+        }
     }
 
     /// Whether all that is referred to is there, and nothing is too large.
@@ -114,15 +137,7 @@ impl Plan {
             exists(site.marker, "marker", self.markers.len(), || format!("sites[{number}].marker"))?;
             check_inputs(&site.inputs, &format!("sites[{number}].inputs"))?;
             for (argument, PlannedArgument { source, .. }) in site.arguments.iter().enumerate() {
-                let readings = match source {
-                    Source::Read(here) => vec![("", here)],
-                    Source::Either(here, before) => vec![(".either[0]", here), (".either[1]", before)],
-                    Source::Doubtful(of) => {
-                        iter::once(("", &of.here)).chain(of.before.iter().map(|before| (".before", before))).collect()
-                    }
-                    Source::Unread(_) => Vec::new(),
-                };
-                for (member, reading) in readings {
+                for (member, reading) in source.readings() {
                     let path = || format!("sites[{number}].arguments[{argument}]{member}.input");
                     check_reading(reading, &site.inputs, path)?;
                 }
@@ -146,6 +161,9 @@ fn check_inputs(inputs: &[Input], path: &str) -> Result<(), JsonError> {
                 let what = format!("it reads {most} bytes at most; 1 to {MAX_TEXT} are possible");
                 return Err(JsonError::new(&format!("{path}[{number}]"), &what));
             }
+            FieldKind::Whole(_) if !is_bounded(input) => {
+                return Err(JsonError::new(&format!("{path}[{number}]"), "it reads more than is possible"));
+            }
             _ => {}
         }
     }
@@ -154,14 +172,30 @@ fn check_inputs(inputs: &[Input], path: &str) -> Result<(), JsonError> {
     if words <= MAX_WORDS { Ok(()) } else { Err(JsonError::new(path, &what())) }
 }
 
+/// Whether a whole value has limits that the options can give.
+fn is_bounded(input: &Input) -> bool {
+    let Input::Whole(whole) = input else { return false };
+    let ReadLimits { elements, depth, text } = whole.limits;
+    let is_small = match &whole.bytes {
+        ValueBytes::Memory { .. } => true,
+        ValueBytes::Parts { parts, size } => parts.len() <= 8 && (*size as usize).div_ceil(8) == parts.len(),
+    };
+    is_small && (1..=MAX_WHOLE).contains(&whole.most) && elements <= 256 && depth <= 16 && text <= MAX_TEXT
+}
+
 /// Whether the input of a reading is there, and of its kind.
 fn check_reading(reading: &Reading, inputs: &[Input], path: impl Fn() -> String) -> Result<(), JsonError> {
-    let (Reading::Number { field, .. } | Reading::Text { field } | Reading::Array { field, .. }) = *reading else {
+    let (Reading::Number { field, .. }
+    | Reading::Text { field }
+    | Reading::Array { field, .. }
+    | Reading::Whole { field }) = *reading
+    else {
         return Ok(());
     };
     exists(field, "input", inputs.len(), &path)?;
     match (reading, inputs.get(field)) {
         (Reading::Number { .. }, Some(Input::Number(_)))
+        | (Reading::Whole { .. }, Some(Input::Whole(_)))
         | (Reading::Text { .. }, Some(Input::Text { .. } | Input::Bytes { .. })) => Ok(()),
         _ => Err(JsonError::new(&path(), &format!("the input {field} is of another kind than the value"))),
     }

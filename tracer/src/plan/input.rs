@@ -4,9 +4,11 @@ use std::fmt;
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::location::Expr;
 
 use super::expression::{Computation, item};
+use super::whole::WholeInput;
 use crate::record::FieldKind;
 
 /// The most words that the inputs of a program take. The rest of the stack is for computations.
@@ -35,6 +37,8 @@ pub enum Input {
         /// The most bytes to read.
         most: u16,
     },
+    /// A whole value.
+    Whole(Box<WholeInput>),
     /// A field of the record of a kernel event, which is the context of the program.
     Field {
         /// The offset of the field in the record.
@@ -57,7 +61,7 @@ impl Input {
     pub fn words(&self) -> usize {
         match self {
             Self::Recorded { .. } => 0,
-            Self::Number(_) | Self::Text { limit: None, .. } | Self::Field { .. } => 1,
+            Self::Number(_) | Self::Text { limit: None, .. } | Self::Field { .. } | Self::Whole(_) => 1,
             Self::Text { limit: Some(_), .. } | Self::Bytes { .. } => 2,
         }
     }
@@ -69,6 +73,7 @@ impl Input {
             Self::Number(_) => FieldKind::Number,
             Self::Text { most, .. } => FieldKind::Text(*most),
             Self::Bytes { most, .. } => FieldKind::Bytes(*most),
+            Self::Whole(whole) => FieldKind::Whole(whole.most),
             Self::Field { place, .. } => place.kind(),
             Self::Recorded { kind, .. } => *kind,
         }
@@ -109,6 +114,18 @@ impl Serialize for Input {
             Self::Bytes { address, length, most } => {
                 ("bytes", Computation(address), Computation(length), most).serialize(serializer)
             }
+            Self::Whole(whole) => {
+                let WholeInput { bytes, most, limits, .. } = &**whole;
+                match bytes {
+                    ValueBytes::Memory { address, size } => {
+                        ("value", Computation(address), size, most, limits).serialize(serializer)
+                    }
+                    ValueBytes::Parts { parts, size } => {
+                        let parts: Vec<_> = parts.iter().map(|part| part.as_ref().map(Computation)).collect();
+                        ("parts", parts, size, most, limits).serialize(serializer)
+                    }
+                }
+            }
             // A plan file has neither events of the kernel nor what programs record.
             Self::Field { .. } | Self::Recorded { .. } => serializer.serialize_unit(),
         }
@@ -143,7 +160,19 @@ impl<'de> Visitor<'de> for InputVisitor {
                 let (address, length) = (expr(&mut items)?, expr(&mut items)?);
                 Ok(Input::Bytes { address, length, most: item(&mut items)? })
             }
-            word => Err(A::Error::unknown_variant(word, &["number", "text", "bytes"])),
+            word @ ("value" | "parts") => {
+                let bytes = if word == "value" {
+                    let (address, size) = (expr(&mut items)?, item(&mut items)?);
+                    ValueBytes::Memory { address, size }
+                } else {
+                    let parts: Vec<Option<Computation<Expr>>> = item(&mut items)?;
+                    let parts = parts.into_iter().map(|part| part.map(|Computation(part)| part)).collect();
+                    ValueBytes::Parts { parts, size: item(&mut items)? }
+                };
+                let (most, limits) = (item(&mut items)?, item(&mut items)?);
+                Ok(Input::Whole(Box::new(WholeInput::new(bytes, most, limits))))
+            }
+            word => Err(A::Error::unknown_variant(word, &["number", "text", "bytes", "value", "parts"])),
         }
     }
 }

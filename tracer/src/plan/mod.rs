@@ -15,6 +15,7 @@ mod left_out;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use aggregate::{Aggregate, By, Interval, Pairing};
 pub use argument::{
@@ -29,3 +30,5 @@ pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
 pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};
 pub use sites::{CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecorderProbe, TextLimit};
+pub(crate) use whole::table_number;
+pub use whole::{MAX_WHOLE, ReadLimits, ShownType, WholeInput};

@@ -9,7 +9,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::json::{maybe_object, objects};
 use simple_markers_resolver::location::Expr;
 use simple_markers_resolver::resolve::names_of;
-use simple_markers_resolver::types::Names;
+use simple_markers_resolver::types::{Names, ReadTable};
 
 use super::aggregate::Aggregate;
 use super::argument::{DoubtfulValues, PlannedArgument, Source};
@@ -36,6 +36,9 @@ pub struct Plan {
     /// The sites that are not watched.
     #[serde(deserialize_with = "objects")]
     pub left_out: Vec<LeftOut>,
+    /// What is read of whole values.
+    #[serde(skip)]
+    pub reads: Vec<Arc<ReadTable>>,
 }
 
 /// A program or a shared object.

@@ -60,8 +60,13 @@ fn expressions() -> Vec<Expr> {
 }
 
 fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument =
-        |(text, source): (&str, Source)| PlannedArgument { text: text.into(), alias: None, source, names: None };
+    let argument = |(text, source): (&str, Source)| PlannedArgument {
+        text: text.into(),
+        alias: None,
+        source,
+        names: None,
+        shown: None,
+    };
     PlannedSite {
         image: marker / 2,
         marker,
@@ -146,6 +151,7 @@ fn plan() -> Plan {
             left_out(UnwatchedKind::NotExact(Exactness::Unproven)),
             left_out(UnwatchedKind::Other),
         ],
+        reads: Vec::new(),
     }
 }
 
@@ -268,7 +274,7 @@ fn what_cannot_be_is_refused_with_its_place() {
             at_last("inputs/0"),
             json!(["numbers"]),
             "sites[N].inputs[0]",
-            "unknown variant `numbers`, expected one of `number`, `text`, `bytes`",
+            "unknown variant `numbers`, expected one of `number`, `text`, `bytes`, `value`, `parts`",
         ),
         (at_last("inputs/1/2"), 0.into(), "sites[N].inputs[1]", "it reads 0 bytes at most; 1 to 1024 are possible"),
         (
@@ -320,7 +326,7 @@ fn what_cannot_be_is_refused_with_its_place() {
             at_last("arguments/0/kind"),
             "int".into(),
             "sites[N].arguments[0].kind",
-            "it is none of signed, unsigned, float, pointer, unicode and text",
+            "it is none of signed, unsigned, float, pointer, unicode, text and value",
         ),
         (at_last("arguments/0/kind"), Json::Null, "sites[N].arguments[0]", "missing field `kind`"),
         (at_last("arguments/0/size"), 3.into(), "sites[N].arguments[0]", "`size` is none of 1, 2, 4 and 8"),
@@ -391,8 +397,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         let expected = format!("`{}`: {what}", path.replace('N', &last.to_string()));
         assert_eq!(refused(&pointer, value), expected, "{pointer}");
     }
-    let later = "version 4 of the format of plans; this smark reads the versions up to 3";
-    assert_eq!(refused("/plan", 4.into()), later);
+    let later = "version 5 of the format of plans; this smark reads the versions up to 4";
+    assert_eq!(refused("/plan", 5.into()), later);
     assert_eq!(refused("/plan", "1".into()), "not a plan");
     assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
     assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));

@@ -4,7 +4,7 @@ use super::make::is_readable;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable,
-    UnreadReason,
+    UnreadReason, table_number,
 };
 
 impl Plan {
@@ -44,6 +44,11 @@ impl Plan {
             };
             let mut site = PlannedSite { image: number, marker, ..site.clone() };
             site.settle(&target);
+            for input in &mut site.inputs {
+                let Input::Whole(whole) = input else { continue };
+                let Some(table) = other.reads.get(whole.reads) else { continue };
+                whole.reads = table_number(&mut self.reads, table);
+            }
             self.sites.push(site);
         }
         let left_out = other.left_out.iter().filter(|it| it.image == image && keep_left_out(it));
@@ -107,7 +112,7 @@ impl Reading {
     fn renumber(&mut self, fields: &[Result<usize, Uncompilable>]) -> Result<(), Uncompilable> {
         match self {
             Self::Constant { .. } => {}
-            Self::Number { field, .. } | Self::Text { field } | Self::Array { field, .. } => {
+            Self::Number { field, .. } | Self::Text { field } | Self::Array { field, .. } | Self::Whole { field } => {
                 *field = fields.get(*field).copied().unwrap_or(Err(Uncompilable::TooLarge))?;
             }
         }

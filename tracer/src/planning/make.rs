@@ -7,23 +7,41 @@ use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
+    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
     Argument, Marker, Origin, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
 };
-use simple_markers_resolver::types::{Names, Shape, Type};
+use simple_markers_resolver::types::{MemberChoice, Names, ReadTable, Shape, Type};
 
 use crate::arch::Platform;
 use crate::bpf::{Target, input};
 use crate::plan::{
-    Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan,
-    PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source, TextLimit, Uncompilable,
-    UnreadReason, UnwatchedReason,
+    Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WHOLE, MAX_WORDS,
+    Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, ReadLimits, Reading, RecorderProbe, ShownType,
+    Source, TextLimit, Uncompilable, UnreadReason, UnwatchedReason, WholeInput,
 };
 use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
+
+/// How much of whole values is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueBudget {
+    /// The most elements of a collection.
+    pub elements: u16,
+    /// How many pointers are followed.
+    pub depth: u32,
+    /// The most bytes of the whole values of a hit, with 16 bytes for each read; at most [`MAX_WHOLE`].
+    pub bytes: u16,
+}
+
+impl Default for ValueBudget {
+    /// 16 elements, 4 pointers, 1 KiB.
+    fn default() -> Self {
+        Self { elements: 16, depth: 4, bytes: 1024 }
+    }
+}
 
 /// How a plan is made.
 #[derive(Clone, Debug)]
@@ -32,6 +50,8 @@ pub struct PlanSettings {
     pub export: export::ExportSettings,
     /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`].
     pub text: u16,
+    /// How much of whole values is read.
+    pub values: ValueBudget,
     /// The offset of the thread pointer in the kernel's `task_struct`; `None` if it is not known.
     pub thread_pointer: Option<u32>,
     /// Whether the programs may sleep.
@@ -47,7 +67,23 @@ impl Default for PlanSettings {
     fn default() -> Self {
         let export = export::ExportSettings::default();
         let doubtful = DoubtfulValues::default();
-        Self { export, text: 256, thread_pointer: None, is_sleepable: true, is_recorded: false, doubtful }
+        Self {
+            export,
+            text: 256,
+            values: ValueBudget::default(),
+            thread_pointer: None,
+            is_sleepable: true,
+            is_recorded: false,
+            doubtful,
+        }
+    }
+}
+
+impl PlanSettings {
+    /// How much of a whole value is read.
+    fn read_limits(&self) -> ReadLimits {
+        let ValueBudget { elements, depth, .. } = self.values;
+        ReadLimits { elements, depth, text: self.text }
     }
 }
 
@@ -102,7 +138,9 @@ impl Plan {
                         thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,
                     };
-                    self.sites.push(site(&point, number, (marker, &names), &target, thread_locals, settings));
+                    let reads = &mut self.reads;
+                    let site = site(&point, number, (marker, &names), &target, thread_locals, settings, reads);
+                    self.sites.push(site);
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
                 PlanEntry::LeftOut { marker, place, why } => {
@@ -178,6 +216,7 @@ fn site(
     target: &Target,
     thread_locals: &ThreadLocals,
     settings: &PlanSettings,
+    reads: &mut Vec<Arc<ReadTable>>,
 ) -> PlannedSite {
     let mut inputs = Vec::new();
     let wanted = point.wanted();
@@ -191,8 +230,20 @@ fn site(
     });
     let read: Vec<(Option<Expr>, Result<Fetch, ArgumentOmission>)> = read.collect();
     let text = settings.text.clamp(1, MAX_TEXT);
+    let wholes = read.iter().filter(|(_, fetched)| matches!(fetched, Ok(Fetch::Whole(_)))).count();
+    let most = settings.values.bytes.min(MAX_WHOLE) / u16::try_from(wholes.max(1)).unwrap_or(u16::MAX);
     let mut source = |wanted: &WantedArgument<'_>, limit: &Option<Expr>, fetched: &Result<Fetch, ArgumentOmission>| {
-        let mut reader = InputBuilder { inputs: &mut inputs, target, thread_locals, text, limit: limit.clone() };
+        let mut reader = InputBuilder {
+            inputs: &mut inputs,
+            target,
+            thread_locals,
+            text,
+            limit: limit.clone(),
+            reads,
+            limits: settings.read_limits(),
+            choice: wanted.form.as_deref().map(ShownType::choice_of).unwrap_or_default(),
+            most,
+        };
         match fetched {
             Err(ArgumentOmission::Doubtful(why)) => reader.doubtful(wanted, why.clone(), settings.doubtful),
             fetched => reader.source(fetched, wanted.argument),
@@ -210,7 +261,7 @@ fn site(
     let arguments = wanted.iter().zip(sources).enumerate().filter_map(|(index, (wanted, source))| {
         let names = names.get(index).cloned().flatten();
         let (text, alias) = (Arc::clone(&wanted.argument.text), wanted.argument.alias.clone());
-        Some(PlannedArgument { text, alias, source: source?, names })
+        Some(PlannedArgument { text, alias, source: source?, names, shown: shown(wanted) })
     });
     let arguments = arguments.collect();
     PlannedSite {
@@ -236,6 +287,17 @@ fn site(
             _ => None,
         },
     }
+}
+
+/// How an argument is shown by its type; `None` if it is not.
+fn shown(wanted: &WantedArgument<'_>) -> Option<Arc<ShownType>> {
+    let (argument, form) = (wanted.argument, wanted.form.clone()?);
+    let gone = match export::fetch_whole(argument, true) {
+        Ok(Fetch::Whole(whole)) => whole.bytes.gone(),
+        _ => Vec::new(),
+    };
+    let (of, language) = (Arc::clone(argument.ty.as_ref()?), argument.language);
+    Some(Arc::new(ShownType { of, language, form, gone }))
 }
 
 /// Whether a program can compute a number.
@@ -265,7 +327,7 @@ fn recorded(
             _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
         };
         let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
-        arguments.push(PlannedArgument { text, alias: None, source: Source::Read(reading), names });
+        arguments.push(PlannedArgument { text, alias: None, source: Source::Read(reading), names, shown: None });
         limits.push(wanted.precision.filter(|_| is_text).map(|precision| match precision {
             Precision::Digits(digits) => TextLimit::Bytes(digits),
             Precision::Argument { index, .. } => TextLimit::Argument(index),
@@ -353,6 +415,14 @@ struct InputBuilder<'a> {
     text: u16,
     /// The precision of a text.
     limit: Option<Expr>,
+    /// The tables of the plan.
+    reads: &'a mut Vec<Arc<ReadTable>>,
+    /// How much of whole values is read.
+    limits: ReadLimits,
+    /// Which parts of the value are shown.
+    choice: MemberChoice,
+    /// The most bytes of a whole value.
+    most: u16,
 }
 
 impl InputBuilder<'_> {
@@ -368,10 +438,10 @@ impl InputBuilder<'_> {
     fn doubtful(&mut self, wanted: &WantedArgument<'_>, why: Option<Reason>, doubtful: DoubtfulValues) -> Source {
         let argument = wanted.argument;
         let used = self.inputs.len();
-        let here = self.at(argument, argument.location.as_ref(), wanted.letter);
+        let here = self.at(wanted, argument.location.as_ref());
         let before = match &argument.reason {
             Some(Reason::Replaced { before: Some(before), .. }) if why == argument.reason => {
-                self.at(argument, Some(before), wanted.letter)
+                self.at(wanted, Some(before))
             }
             _ => None,
         };
@@ -390,10 +460,14 @@ impl InputBuilder<'_> {
     }
 
     /// Reads an argument at a location. `None` if it cannot be read there.
-    fn at(&mut self, argument: &Argument, location: Option<&Location>, letter: char) -> Option<Reading> {
+    fn at(&mut self, wanted: &WantedArgument<'_>, location: Option<&Location>) -> Option<Reading> {
         let verdict = Some(Verdict::Live);
-        let at = Argument { verdict, location: location.cloned(), reason: None, ..argument.clone() };
-        self.reading(&at, &fetch(&at, letter, false).ok()?).ok()
+        let at = Argument { verdict, location: location.cloned(), reason: None, ..wanted.argument.clone() };
+        let fetched = match wanted.form {
+            Some(_) => export::fetch_whole(&at, false),
+            None => fetch(&at, wanted.letter, false),
+        };
+        self.reading(&at, &fetched.ok()?).ok()
     }
 
     fn reading(&mut self, argument: &Argument, fetched: &Fetch) -> Result<Reading, UnreadReason> {
@@ -404,6 +478,11 @@ impl InputBuilder<'_> {
             Fetch::Number { at, size, kind } => {
                 let field = self.input(Input::Number(operand(at, *size)?))?;
                 Ok(Reading::Number { field, size: *size, kind: *kind })
+            }
+            Fetch::Whole(whole) => {
+                let input = WholeInput::new(whole.bytes.clone(), self.most, self.limits);
+                let input = input.with_reads((&whole.of, whole.language, self.choice.levels), self.reads);
+                Ok(Reading::Whole { field: self.input(Input::Whole(Box::new(input)))? })
             }
             Fetch::Pointed(at) => {
                 let field =
@@ -465,6 +544,21 @@ fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
         }
         Input::Bytes { address, length, most } => {
             Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
+        }
+        Input::Whole(whole) => {
+            let bytes = match &whole.bytes {
+                ValueBytes::Memory { address, size } => {
+                    ValueBytes::Memory { address: by.located(address)?, size: *size }
+                }
+                ValueBytes::Parts { parts, size } => {
+                    let part = |part: &Option<Expr>| match part {
+                        Some(part) => by.located(part).map(Some),
+                        None => Some(None),
+                    };
+                    ValueBytes::Parts { parts: parts.iter().map(part).collect::<Option<_>>()?, size: *size }
+                }
+            };
+            Input::Whole(Box::new(WholeInput { bytes, ..*whole }))
         }
         other @ (Input::Field { .. } | Input::Recorded { .. }) => other,
     })

@@ -3,4 +3,4 @@
 mod adopt;
 mod make;
 
-pub use make::PlanSettings;
+pub use make::{PlanSettings, ValueBudget};

@@ -24,6 +24,7 @@ use crate::bpf::count::count;
 use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::Section;
+use crate::bpf::whole::{SLOT_SIZE, SLOTS, map_value};
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
 use crate::histogram::{Durations, FINE};
@@ -177,6 +178,14 @@ impl Programs {
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
+            Map::Slots => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS)?,
+            Map::Steps(number) => {
+                let table = usize::try_from(number).ok().and_then(|number| plan.reads.get(number));
+                let value = table.map(|table| map_value(table)).unwrap_or_default();
+                let map = bpf::KernelMap::new(MapType::Array, u32::try_from(value.len()).unwrap_or(u32::MAX), 1)?;
+                map.set(0, &value)?;
+                map
+            }
             Map::Times => bpf::KernelMap::new(MapType::PercpuArray, 8, TIMES)?,
             Map::Values if plan.sites.iter().any(is_histogram) => {
                 bpf::KernelMap::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
@@ -259,6 +268,7 @@ impl Programs {
                 filter: site.filter.as_ref(),
                 aggregate: &site.aggregate,
                 group: u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX),
+                reads: &plan.reads,
             })
             .collect();
         let site = sites().next().map(|(_, site)| site);

@@ -4,8 +4,9 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use simple_markers_record::ghost::Hash;
 
 use super::tokens::{group, is_punct, punct};
+use crate::argument::Argument;
 use crate::ghost;
-use crate::syntax::{Argument, Marker};
+use crate::syntax::Marker;
 
 /// Whether the tokens start with a marker without its path: `simple_mark!(..)`.
 pub(super) fn is_marker(tokens: &[TokenTree]) -> bool {
@@ -50,7 +51,7 @@ impl Ghost {
     /// anchored, or has a mistake, which the macro itself reports.
     pub(super) fn new(arguments: &Group) -> Option<Self> {
         let marker: Marker = syn::parse2(arguments.stream()).ok()?;
-        if marker.anchor.is_some() || marker.arguments.iter().any(Argument::is_kept) {
+        if marker.refusal.is_some() || marker.anchor.is_some() || marker.arguments.iter().any(Argument::is_kept) {
             return None;
         }
         let hash = ghost::hash(&marker);

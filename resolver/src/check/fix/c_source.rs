@@ -152,6 +152,7 @@ fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens>
     Some(MarkerTokens {
         name,
         format: None,
+        placed: None,
         arguments,
         options: None,
         end,

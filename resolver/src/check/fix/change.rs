@@ -186,6 +186,9 @@ pub enum FixRefusal {
         /// The number of values. A text has two.
         count: usize,
     },
+    /// The format of a marker in Rust shows whole values (`%p{..}`, or Rust's notation), which are neither
+    /// kept nor recorded by a probe.
+    WholeValue,
     /// The source already has all of the edits.
     Nothing,
 }

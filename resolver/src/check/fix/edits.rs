@@ -76,6 +76,7 @@ pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> 
                 && type_name.is_some_and(|name| is_text(&name));
             if is_text { CanKeep::PointerAndLength } else { CanKeep::No }
         }
+        Some((_, Some(FixRefusal::WholeValue))) => CanKeep::No,
         _ => CanKeep::Yes,
     }
 }

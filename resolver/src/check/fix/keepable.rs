@@ -18,6 +18,9 @@ pub(super) fn keepable(
     declared: &DeclaredArgument,
     argument: Option<&Argument>,
 ) -> Result<Keep, FixRefusal> {
+    if language == SourceLanguage::Rust && declared.form.is_some() {
+        return Err(FixRefusal::WholeValue);
+    }
     let type_name = argument.and_then(|argument| argument.type_name.clone());
     let letter = letter(declared);
     let is_address = declared.text.starts_with('&');

@@ -79,9 +79,15 @@ impl SourceFile {
     pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, FixRefusal> {
         let language = self.language.clone()?;
         let (call, tokens) = self.find(language, marker)?;
+        if tokens.placed.is_some() && (edits.probe || !edits.keep.is_empty()) {
+            return Err(FixRefusal::WholeValue);
+        }
         if edits.probe {
             if language != SourceLanguage::Rust {
                 return Err(FixRefusal::ProbeLanguage);
+            }
+            if marker.args.iter().any(|declared| declared.form.is_some()) {
+                return Err(FixRefusal::WholeValue);
             }
             let letters: Vec<Option<char>> = marker.args.iter().map(keepable::letter).collect();
             let mut replacements = vec![self.imports.renamed(call)];
@@ -122,11 +128,13 @@ impl SourceFile {
         Ok(self.find(self.language.clone()?, marker)?.0.range.clone())
     }
 
-    /// The bytes of an argument of a marker, with its `keep`; `None` if the marker cannot be identified.
+    /// The bytes of an argument of a marker, with its `keep`; `None` if the marker cannot be identified, and
+    /// if its format is in Rust's notation, which may have the argument itself.
     #[must_use]
     pub fn argument(&self, marker: &Marker, index: usize) -> Option<Range<usize>> {
         let (_, tokens) = self.find(self.language.clone().ok()?, marker).ok()?;
-        tokens.arguments.get(index).map(|argument| argument.range.clone())
+        let argument = tokens.arguments.get(index).filter(|_| tokens.placed.is_none());
+        argument.map(|argument| argument.range.clone())
     }
 
     fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&MacroCall, &MarkerTokens), FixRefusal> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use simple_markers_record::buffer::MAX_WORDS;
-use simple_markers_record::placeholders;
+use simple_markers_record::rust_format::{self, ArgumentReference, RustPiece};
 
 use super::change::{Edits, FixRefusal, Keep, Replacement};
 use super::rust_imports::Imports;
@@ -146,16 +146,50 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
     }
     let end = last.span().byte_range().end;
     let comments = text.get(end..group.span_close().byte_range().start).unwrap_or_default();
+    let written = unescaped(&format);
+    let placed = written.as_deref().filter(|format| rust_format::is_in_rusts_notation(format));
+    let placed = placed.and_then(|format| placed_arguments(format, &arguments));
     Some(MarkerTokens {
         name,
-        format: unescaped(&format).map(|format| placeholders::as_text(&format)),
+        format: written.map(|format| rust_format::as_recorded(&format)),
         arguments,
+        placed,
         options,
         end,
         has_comma,
         comments_end: end.saturating_add(comments.trim_end().len()),
         separator,
     })
+}
+
+/// The arguments as the record has them, of a format in Rust's notation: one for each placeholder. The
+/// rules are those of `markers/macros/src/rust_format.rs`.
+fn placed_arguments(format: &str, arguments: &[ArgumentTokens]) -> Option<Vec<String>> {
+    // `name = place` is not in the record by its name.
+    let named: Vec<(Option<&str>, &str)> = arguments
+        .iter()
+        .map(|argument| match argument.text.split_once('=').filter(|_| argument.keep.is_none()) {
+            Some((name, place)) => (Some(name), place),
+            None => (argument.keep.as_ref().map(|_| argument.text.as_str()), argument.text.as_str()),
+        })
+        .collect();
+    let mut next = 0..;
+    let place = |piece| {
+        let index = match piece {
+            Ok(RustPiece::Text(_)) => return None,
+            Ok(RustPiece::Value(value)) => match value.of {
+                ArgumentReference::Next => next.next()?,
+                ArgumentReference::Number(number) => number,
+                ArgumentReference::Place(path) => {
+                    let known = named.iter().find(|(name, _)| *name == Some(path));
+                    return Some(Some(known.map_or(path, |(_, place)| *place).to_owned()));
+                }
+            },
+            Err(_) => return Some(None),
+        };
+        Some(named.get(index).map(|(_, place)| (*place).to_owned()))
+    };
+    rust_format::pieces(format).filter_map(place).collect()
 }
 
 /// The bytes of `options(..)` among the tokens of a marker, with one of the commas around it.

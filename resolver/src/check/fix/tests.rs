@@ -5,8 +5,13 @@ use crate::resolve::DeclaredArgument;
 
 /// A marker as in the record of a program.
 fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&str]) -> Marker {
-    let declared =
-        |text: &&str| DeclaredArgument { text: (*text).into(), conversion: None, words: None, mistake: None };
+    let declared = |text: &&str| DeclaredArgument {
+        text: (*text).into(),
+        conversion: None,
+        words: None,
+        mistake: None,
+        form: None,
+    };
     Marker {
         id: 1,
         name: name.into(),
@@ -320,4 +325,25 @@ fn a_ghost_becomes_a_marker() {
     assert_eq!(c(text, &marker, &anchored(&[])).unwrap(), "simple_mark_anchor(a:b, \"%d\", x);");
     assert_eq!(c(text, &marker, &keep(&[0])).unwrap(), "simple_mark_keep(a:b, \"%d\", x);");
     assert_eq!(c("simple_mark(a:b, \"%d\", x);", &marker, &plain()), Err(FixRefusal::Nothing));
+}
+
+#[test]
+fn a_format_in_rusts_notation_is_found_and_keeps_nothing() {
+    let marker = |format: &str, args: &[&str]| recorded("a:b", 1, Some(1), format, args);
+    for (written, format, args) in [
+        (r#""{id} of {}, 5%", self.depth"#, "%p{:} of %p{:}, 5%%", ["id", "self.depth"]),
+        (r#""{1:?} {0}", x, *y"#, "%p{} %p{:}", ["*y", "x"]),
+        (r#""{depth} {x.y}", depth = self.queue.depth"#, "%p{:} %p{:}", ["self.queue.depth", "x.y"]),
+        (r#""{x} {n:#x}", keep n: u8 = f(), keep x: u32"#, "%p{:} %p{:#x}", ["x", "n"]),
+    ] {
+        let (text, marker) = (format!("simple_mark!(a:b, {written});"), marker(format, &args));
+        let anchor = Edits { anchor: true, ..Edits::default() };
+        let expected = format!("simple_mark!(a:b, {written}, options(anchor));");
+        assert_eq!(rust(&text, &marker, &anchor), Ok(expected), "{written}");
+        for edits in [keep(&[0]), Edits { probe: true, ..Edits::default() }] {
+            assert_eq!(rust(&text, &marker, &edits), Err(FixRefusal::WholeValue), "{written}");
+        }
+    }
+    let text = r#"simple_mark!(a:b, "{id} {}", x);"#;
+    assert_eq!(rust(text, &marker("%p{:} %p{:}", &["x", "id"]), &anchored(&[])), Err(FixRefusal::Changed));
 }

@@ -36,6 +36,8 @@ pub(super) struct MarkerTokens {
     /// Its format; `None` if it is not a plain literal.
     pub(super) format: Option<String>,
     pub(super) arguments: Vec<ArgumentTokens>,
+    /// The arguments as in the record, if the format is in Rust's notation: one for each placeholder.
+    pub(super) placed: Option<Vec<String>>,
     pub(super) options: Option<OptionTokens>,
     /// The end of the last token.
     pub(super) end: usize,
@@ -87,7 +89,10 @@ impl MarkerTokens {
     pub(super) fn is(&self, marker: &Marker) -> bool {
         let without_space = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
         let recorded: Vec<String> = marker.args.iter().map(|argument| without_space(&argument.text)).collect();
-        let written: Vec<String> = self.arguments.iter().map(|argument| without_space(&argument.text)).collect();
+        let written: Vec<String> = match &self.placed {
+            Some(placed) => placed.iter().map(|text| without_space(text)).collect(),
+            None => self.arguments.iter().map(|argument| without_space(&argument.text)).collect(),
+        };
         self.name == *marker.name
             && self.format.as_deref().is_none_or(|format| *format == *marker.format)
             && recorded.join(",") == written.join(",")

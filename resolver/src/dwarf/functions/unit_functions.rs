@@ -165,13 +165,15 @@ pub(in crate::dwarf) struct Functions {
     pub(super) inside: Cells<Inside>,
     pub(super) declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
     pub(super) by_origin: OnceLock<HashMap<Die, Arc<[usize]>>>,
-    /// The inlined instances with code, by the file's number and the line of their calls.
-    pub(super) by_call: OnceLock<HashMap<(u64, u64), Arc<[usize]>>>,
+    pub(super) by_call: OnceLock<InstancesByCall>,
     /// The instances whose code the linker dropped, by abstract entry; `line_absence` fills it.
     pub(in crate::dwarf) dropped: OnceLock<HashMap<Die, Arc<[usize]>>>,
     /// Whether the unit was compiled without optimisation; `unoptimized` fills it.
     pub(in crate::dwarf) unoptimized: OnceLock<bool>,
 }
+
+/// The inlined instances with code, by the file's number and the line of their calls.
+pub(super) type InstancesByCall = HashMap<(u64, u64), Arc<[usize]>>;
 
 impl Functions {
     /// All nodes, in the order of their entries.

@@ -63,7 +63,7 @@ pub(super) fn memory_place(code: &FunctionCode<'_>, address: &Expr) -> Option<Me
 }
 
 /// What a chain of addresses starts from.
-pub(super) enum Root {
+pub(in crate::resolve) enum Root {
     Register(Register),
     Image(Vaddr),
     Thread,
@@ -81,7 +81,7 @@ impl Root {
 }
 
 /// An address as a root, and the offsets between and after the loads from it.
-pub(super) fn chain(address: &Expr) -> Option<(Root, Vec<i64>)> {
+pub(in crate::resolve) fn chain(address: &Expr) -> Option<(Root, Vec<i64>)> {
     match address.node() {
         Node::Register(register, ValueType::Generic) => Some((Root::Register(*register), vec![0])),
         Node::Address(address) => Some((Root::Image(*address), vec![0])),

@@ -2,12 +2,22 @@
 //!
 //! The syntax is parsed by the modules of the real macro.
 
+#[allow(dead_code, reason = "the twin ignores widths and spans")]
+#[path = "../../../../markers/macros/src/argument.rs"]
+mod argument;
+#[path = "../../../../markers/macros/src/errors.rs"]
+mod errors;
 #[allow(dead_code, reason = "the twin ignores the format")]
 #[path = "../../../../markers/macros/src/format.rs"]
 mod format;
+#[path = "../../../../markers/macros/src/member.rs"]
+mod member;
 #[allow(dead_code, reason = "the twin ignores the options, widths and spans")]
 #[path = "../../../../markers/macros/src/place.rs"]
 mod place;
+#[allow(dead_code, reason = "the twin ignores the format")]
+#[path = "../../../../markers/macros/src/rust_format.rs"]
+mod rust_format;
 #[allow(dead_code, reason = "the twin ignores the options, widths and spans")]
 #[path = "../../../../markers/macros/src/syntax.rs"]
 mod syntax;
@@ -24,9 +34,10 @@ mod target {
     }
 }
 
+use argument::Argument;
 use proc_macro2::Span;
 use quote::{format_ident, quote_spanned};
-use syntax::{Argument, Invocation};
+use syntax::Invocation;
 
 /// Expands one marker: `marker!($crate twin NAME, "FORMAT", ...)`.
 #[doc(hidden)]

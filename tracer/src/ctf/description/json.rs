@@ -8,6 +8,8 @@ use super::{Class, DescribedSite, Description, DescriptionError, MAX_CLASSES, VE
 use crate::event::KnownNames;
 use crate::plan::PlannedMarker;
 
+/// The version of a description without whole values, which earlier readers know.
+const WITHOUT_WHOLE_VALUES: u64 = 3;
 /// The version of a description without doubtful values, which earlier readers know.
 const WITHOUT_DOUBT: u64 = 2;
 /// The version of a description without events of the kernel, which earlier readers know.
@@ -42,9 +44,10 @@ impl Description {
     #[must_use]
     pub fn to_json(&self) -> Json {
         let has_events = self.markers.iter().any(|marker| marker.event.is_some());
-        let mut arguments = self.sites.iter().flat_map(|site| &site.arguments);
+        let arguments = || self.sites.iter().flat_map(|site| &site.arguments);
         let version = match has_events {
-            _ if arguments.any(|argument| argument.doubt.is_some()) => VERSION,
+            _ if arguments().any(|argument| argument.shown.is_some()) => VERSION,
+            _ if arguments().any(|argument| argument.doubt.is_some()) => WITHOUT_WHOLE_VALUES,
             true => WITHOUT_DOUBT,
             false => WITHOUT_EVENTS,
         };

@@ -26,21 +26,21 @@ use strum::IntoStaticStr;
 use super::identifier::identifier;
 use crate::event::KnownNames;
 use crate::plan::{
-    KernelEvent, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source, ValueKind,
+    KernelEvent, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, ShownType, Source, ValueKind,
 };
 
 pub use crate::plan::FieldType;
 
-/// The version of the description. A reader refuses later ones. Version 2 has events of the kernel, and
-/// version 3 doubtful values.
-pub const VERSION: u64 = 3;
+/// The version of the description. A reader refuses later ones. Version 2 has events of the kernel, version
+/// 3 doubtful values, and version 4 whole values.
+pub const VERSION: u64 = 4;
 
 /// The most classes: the number of an event has 16 bits.
 pub const MAX_CLASSES: usize = 1 << 15;
 
 /// What the events of a recording mean. [`Description::from_json`] checks what it reads, as
 /// deserialising alone does not.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The identity of the trace. Every packet repeats it.
     #[serde(skip)]
@@ -89,7 +89,7 @@ pub enum DescriptionError {
 }
 
 /// A site.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DescribedSite {
     /// The image.
     pub image: usize,
@@ -116,7 +116,7 @@ pub struct DescribedSite {
 }
 
 /// An argument at a site.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DescribedArgument {
     /// The argument as written.
     pub text: Arc<str>,
@@ -133,6 +133,9 @@ pub struct DescribedArgument {
     /// Names for its values: the words of the marker's format.
     #[serde(skip)]
     pub names: Option<Arc<Names>>,
+    /// How it is shown by its type; `None` if a conversion shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Arc<ShownType>>,
 }
 
 /// Which values of an argument may be others than in the source.
@@ -308,7 +311,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
             Source::Doubtful(of) => (None, Some(Doubt::Sometimes), of.why.words()),
         };
         let (text, alias, names) = (Arc::clone(&argument.text), argument.alias.clone(), argument.names.clone());
-        DescribedArgument { text, alias, unread, doubt, why, names }
+        DescribedArgument { text, alias, unread, doubt, why, names, shown: argument.shown.clone() }
     };
     DescribedSite {
         image: planned.image,

@@ -14,7 +14,7 @@ impl Description {
     pub fn plan(&self) -> Plan {
         let (images, markers) = (self.images.clone(), self.markers.clone());
         let sites = self.sites.iter().map(|site| planned(self, site)).collect();
-        Plan { images, markers, sites, left_out: Vec::new() }
+        Plan { images, markers, sites, ..Plan::default() }
     }
 }
 
@@ -25,6 +25,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         let here = match (field.map(|field| field.of), argument.unread) {
             (Some(FieldType::Number { size, kind }), _) => Reading::Number { field: number, size, kind },
             (Some(FieldType::Text), _) => Reading::Text { field: number },
+            (Some(FieldType::Whole), _) => Reading::Whole { field: number },
             (Some(FieldType::Array { size, kind, count }), _) => Reading::Array { field: number, size, kind, count },
             (None, Some(placeholder)) => return Source::Unread(UnreadReason::Filed { placeholder, words: None }),
             // Without a class there are no events.
@@ -47,6 +48,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         alias: argument.alias.clone(),
         source: source(number, argument),
         names: argument.names.clone(),
+        shown: argument.shown.clone(),
     };
     PlannedSite {
         image: site.image,

@@ -8,6 +8,7 @@ use crate::sys::numbers::cpus;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP_ELEM: libc::c_int = 1;
+const MAP_UPDATE_ELEM: libc::c_int = 2;
 const MAP_DELETE_ELEM: libc::c_int = 3;
 const MAP_LOOKUP_AND_DELETE_ELEM: libc::c_int = 21;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
@@ -125,6 +126,14 @@ impl KernelMap {
     /// Removes a key of a hash map, if it is there.
     pub(in crate::sys) fn remove(&self, key: &[u8]) -> Result<(), Error> {
         self.element(MAP_DELETE_ELEM, key, 0).map(drop)
+    }
+
+    /// Sets the value of a key of 4 bytes.
+    pub(in crate::sys) fn set(&self, key: u32, value: &[u8]) -> Result<(), Error> {
+        if value.len() != self.value_size {
+            return Ok(());
+        }
+        self.element(MAP_UPDATE_ELEM, &key.to_ne_bytes(), value.as_ptr() as u64).map(drop)
     }
 
     /// Whether a key is there, after a command. `value` is where the value goes.

@@ -1,0 +1,216 @@
+//! Finds the entries of a collection in memory.
+
+use super::object::{Object, ReadContext};
+use super::{CollectionLayout, NumberPlace, ValueProblem};
+
+/// The entries of a collection: the address of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CollectionEntries {
+    /// The first entries, or all.
+    pub(super) entries: Vec<CollectionEntry>,
+    /// How many there are.
+    pub(super) total: u64,
+}
+
+/// An entry of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CollectionEntry {
+    /// Where its key is measured from.
+    pub(super) address: u64,
+    /// Where it is in the arrays of keys and values at that address.
+    pub(super) index: u64,
+}
+
+/// Maximum height of a tree.
+const HEIGHT: u64 = 64;
+
+/// Most control bytes that are read at once.
+const CONTROL_BYTES: u64 = 64;
+
+/// Reads where the entries are. What is not readable ends them.
+pub(super) fn entries(
+    layout: CollectionLayout,
+    object: Object<'_>,
+    start: u64,
+    context: &ReadContext<'_>,
+) -> Result<CollectionEntries, ValueProblem> {
+    let mut reader = EntryReader { context, most: context.limits.elements, entries: Vec::new() };
+    let own = |place: NumberPlace| number(object, start, place, context);
+    let total = match layout {
+        CollectionLayout::Range { start, end, stride } => {
+            let (start, end) = (own(start)?, own(end)?);
+            let size = end.checked_sub(start).ok_or(ValueProblem::Inconsistent)?;
+            let total = size.checked_div(stride).unwrap_or(0);
+            reader.row(start, 0, total, total, stride);
+            total
+        }
+        CollectionLayout::Ring { data, head, length, capacity, stride } => {
+            let (data, head, total, capacity) = (own(data)?, own(head)?, own(length)?, own(capacity)?);
+            // Without a size of elements there is no buffer.
+            let (head, capacity) = if stride == 0 { (0, total) } else { (head, capacity) };
+            if total > capacity || head > capacity {
+                return Err(ValueProblem::Inconsistent);
+            }
+            reader.row(data, head, total, capacity, stride);
+            total
+        }
+        CollectionLayout::HashTable { control, mask, length, stride } => {
+            let (control, mask, total) = (own(control)?, own(mask)?, own(length)?);
+            if total > mask {
+                return if total == 0 { Ok(CollectionEntries::default()) } else { Err(ValueProblem::Inconsistent) };
+            }
+            reader.table(control, mask.saturating_add(1), total, stride)?;
+            total
+        }
+        CollectionLayout::BTree { root, height, length, node_length, edges } => {
+            let (root, total) = (own(root)?, own(length)?);
+            if root != 0 && total != 0 {
+                reader.node(root, own(height)?, node_length, edges)?;
+            }
+            total
+        }
+        CollectionLayout::Linked { first, length, next } => {
+            let (mut node, total) = (own(first)?, own(length)?);
+            while node != 0 && (reader.entries.len() as u64) < total && !reader.is_full() {
+                reader.entries.push(CollectionEntry { address: node, index: 0 });
+                match reader.at(node, next) {
+                    Ok(next) => node = next,
+                    Err(problem) => return reader.ended(total, problem),
+                }
+            }
+            total
+        }
+        CollectionLayout::BinaryTree { root, length, left, right } => {
+            let (root, total) = (own(root)?, own(length)?);
+            if let Err(problem) = reader.in_order(root, left, right) {
+                return reader.ended(total, problem);
+            }
+            total
+        }
+        CollectionLayout::Pointer { .. } | CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => 0,
+    };
+    Ok(CollectionEntries { entries: reader.entries, total })
+}
+
+/// A number in an object that begins at the bit `start`.
+pub(super) fn number(
+    object: Object<'_>,
+    start: u64,
+    place: NumberPlace,
+    context: &ReadContext<'_>,
+) -> Result<u64, ValueProblem> {
+    if place.size > 8 {
+        return Err(ValueProblem::TooLarge);
+    }
+    let bit = place.offset.checked_mul(8).and_then(|bit| bit.checked_add(start)).ok_or(ValueProblem::Incomplete)?;
+    let bits = object.bits(context.byte_order, bit, place.size.saturating_mul(8))?;
+    u64::try_from(bits).map_err(|_| ValueProblem::TooLarge)
+}
+
+struct EntryReader<'a> {
+    context: &'a ReadContext<'a>,
+    most: usize,
+    entries: Vec<CollectionEntry>,
+}
+
+impl EntryReader<'_> {
+    fn is_full(&self) -> bool {
+        self.entries.len() >= self.most
+    }
+
+    /// What was found before the memory ended.
+    fn ended(self, total: u64, problem: ValueProblem) -> Result<CollectionEntries, ValueProblem> {
+        match self.entries.is_empty() && problem != ValueProblem::NotCaptured {
+            true => Err(problem),
+            false => Ok(CollectionEntries { entries: self.entries, total }),
+        }
+    }
+
+    /// Entries in a row of `capacity`, from the number `head` on.
+    fn row(&mut self, data: u64, head: u64, total: u64, capacity: u64, stride: u64) {
+        for index in 0..total.min(self.most as u64) {
+            let index = head.wrapping_add(index).checked_rem(capacity).unwrap_or(0);
+            self.entries.push(CollectionEntry { address: data.wrapping_add(index.wrapping_mul(stride)), index: 0 });
+        }
+    }
+
+    fn table(&mut self, control: u64, buckets: u64, total: u64, stride: u64) -> Result<(), ValueProblem> {
+        let mut index = 0u64;
+        while index < buckets.min(self.context.limits.memory as u64) {
+            let size = CONTROL_BYTES.min(buckets.saturating_sub(index));
+            let bytes = match self.context.start_at(control.wrapping_add(index), size) {
+                Ok(bytes) => bytes,
+                Err(ValueProblem::NotCaptured) => return Ok(()),
+                Err(_) if index > 0 => return Ok(()),
+                Err(problem) => return Err(problem),
+            };
+            for byte in bytes {
+                if self.is_full() || self.entries.len() as u64 >= total {
+                    return Ok(());
+                }
+                index = index.saturating_add(1);
+                if byte < 0x80 {
+                    let address = control.wrapping_sub(index.wrapping_mul(stride));
+                    self.entries.push(CollectionEntry { address, index: 0 });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, node: u64, place: NumberPlace) -> Result<u64, ValueProblem> {
+        let bytes = self.context.at(node.wrapping_add(place.offset), place.size.min(8))?;
+        number(Object::new(&bytes), 0, NumberPlace { offset: 0, ..place }, self.context)
+    }
+
+    /// The keys of a node of a B-tree and of the nodes below it, in order.
+    fn node(&mut self, node: u64, height: u64, length: NumberPlace, edges: u64) -> Result<(), ValueProblem> {
+        if height > HEIGHT || node == 0 {
+            return Err(ValueProblem::Inconsistent);
+        }
+        let keys = match self.at(node, length) {
+            Ok(keys @ 0..=64) => keys,
+            Ok(_) => return Err(ValueProblem::Inconsistent),
+            Err(ValueProblem::NotCaptured) => {
+                self.most = self.entries.len();
+                return Ok(());
+            }
+            Err(problem) => return Err(problem),
+        };
+        for index in 0..=keys {
+            if self.is_full() {
+                break;
+            }
+            if let Some(below) = height.checked_sub(1) {
+                let offset = index.saturating_mul(8).saturating_add(edges);
+                match self.at(node, NumberPlace { offset, size: 8 }) {
+                    Ok(child) => self.node(child, below, length, edges)?,
+                    Err(ValueProblem::NotCaptured) => self.most = self.entries.len(),
+                    Err(problem) => return Err(problem),
+                }
+            }
+            if index < keys && !self.is_full() {
+                self.entries.push(CollectionEntry { address: node, index });
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes of a binary tree, in order.
+    fn in_order(&mut self, root: u64, left: NumberPlace, right: NumberPlace) -> Result<(), ValueProblem> {
+        let (mut node, mut above) = (root, Vec::new());
+        while !self.is_full() {
+            while node != 0 {
+                if above.len() as u64 > HEIGHT * 2 {
+                    return Err(ValueProblem::Inconsistent);
+                }
+                above.push(node);
+                node = self.at(node, left)?;
+            }
+            let Some(next) = above.pop() else { break };
+            self.entries.push(CollectionEntry { address: next, index: 0 });
+            node = self.at(next, right)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Which memory a collection of a library refers to ([`ReadTable`](super::ReadTable)).
+
+use std::sync::Arc;
+
+use super::read_table::{EntryNode, ReadNode, ReadTableBuilder, TEXT, byte};
+use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, ReadPlace, ReadStep, Type};
+
+/// The most nodes of a list.
+const CHAIN: u16 = 64;
+/// The most levels of a binary tree.
+const TREE: u32 = 8;
+/// The most levels of a tree of nodes with several keys,
+const BTREE_LEVELS: u64 = 4;
+/// and how many keys such a node has at most (`alloc::collections::btree::node::CAPACITY`).
+const BTREE_KEYS: u64 = 11;
+
+impl ReadTableBuilder<'_> {
+    /// Follows an address to another node, which may have several nodes of its kind behind it.
+    pub(super) fn link(&self, offset: u64, node: u16, size: u32, steps: &mut Vec<ReadStep>) {
+        let (Ok(pointer), place, count) = (u32::try_from(offset), ReadPlace::First, ReadCount::One) else { return };
+        if size > 0 {
+            steps.push(ReadStep::Follow(FollowStep {
+                pointer,
+                add: 0,
+                place,
+                count,
+                most: 1,
+                stride: size,
+                steps: node,
+            }));
+        }
+    }
+
+    /// The number of the node of an entry.
+    fn entry(&mut self, node: EntryNode) -> u16 {
+        self.nodes.push(ReadNode::Entry(node));
+        u16::try_from(self.nodes.len() - 1).unwrap_or(TEXT)
+    }
+
+    /// Follows the pointers of a collection to its entries.
+    pub(super) fn collection(&mut self, of: &Collection<Arc<Type>>, depth: u32, bit: u64, steps: &mut Vec<ReadStep>) {
+        let Some(start) = byte(bit) else { return };
+        let own = |place: NumberPlace| {
+            u32::try_from(place.offset).ok().filter(|_| place.size == 8).and_then(|offset| offset.checked_add(start))
+        };
+        let parts: Vec<(u64, Arc<Type>)> =
+            [&of.key, &of.value].into_iter().flatten().map(|part| (part.offset, Arc::clone(&part.of))).collect();
+        let depth = depth.saturating_sub(1);
+        let most = u16::try_from(self.limits.elements).unwrap_or(u16::MAX);
+        // The bytes of one entry of a node, behind all of its places.
+        let size_with = |places: &[NumberPlace]| {
+            let ends = parts.iter().map(|(offset, of)| offset.saturating_add(of.size.unwrap_or(0)));
+            let ends = ends.chain(places.iter().map(|place| place.offset.saturating_add(place.size)));
+            u32::try_from(ends.max().unwrap_or(0)).unwrap_or(0)
+        };
+        let mut follow = |pointer, place, count, most, stride: u64, node| {
+            if let (Some(pointer), Some(count), Ok(stride @ 1..)) = (pointer, count, u32::try_from(stride)) {
+                steps.push(ReadStep::Follow(FollowStep { pointer, add: 0, place, count, most, stride, steps: node }));
+            }
+        };
+        match of.layout {
+            CollectionLayout::Range { start, end, stride } => {
+                let node = self.row(parts, stride, depth);
+                follow(own(start), ReadPlace::First, own(end).map(ReadCount::Until), most, stride, node);
+            }
+            CollectionLayout::Ring { data, head, length, capacity, stride } => {
+                let node = self.row(parts, stride, depth);
+                let count = own(length).map(ReadCount::Number);
+                if let (Some(index), Some(capacity)) = (own(head), own(capacity)) {
+                    follow(own(data), ReadPlace::From { index, capacity }, count, most, stride, node);
+                }
+                // Those that go on at the beginning of the buffer.
+                follow(own(data), ReadPlace::First, count, most, stride, node);
+            }
+            CollectionLayout::HashTable { control, mask, stride, .. } => {
+                let node = self.row(parts, stride, depth);
+                let (buckets, count) = (most.saturating_mul(4), own(mask).map(ReadCount::NumberAndOne));
+                follow(own(control), ReadPlace::First, count, buckets, 1, TEXT);
+                follow(own(control), ReadPlace::Before, count, buckets, stride, node);
+            }
+            CollectionLayout::Linked { first, next, .. } => {
+                let size = size_with(&[next]);
+                // The last one leads nowhere, so that a circle ends.
+                let mut node = self.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
+                for _ in 1..most.min(CHAIN) {
+                    let links = vec![(next.offset, node, size)];
+                    node = self.entry(EntryNode { parts: parts.clone(), links, size, depth });
+                }
+                follow(own(first), ReadPlace::First, Some(ReadCount::One), 1, size.into(), node);
+            }
+            CollectionLayout::BinaryTree { root, left, right, .. } => {
+                let size = size_with(&[left, right]);
+                let mut node = self.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
+                for _ in 1..TREE {
+                    let links = vec![(left.offset, node, size), (right.offset, node, size)];
+                    node = self.entry(EntryNode { parts: parts.clone(), links, size, depth });
+                }
+                follow(own(root), ReadPlace::First, Some(ReadCount::One), 1, size.into(), node);
+            }
+            CollectionLayout::BTree { root, height, node_length, edges, .. } => {
+                let keys = parts.iter().flat_map(|(offset, of)| {
+                    let at = |index: u64| offset.saturating_add(index.saturating_mul(of.size.unwrap_or(0)));
+                    (0..BTREE_KEYS).map(move |index| (at(index), Arc::clone(of)))
+                });
+                let keys: Vec<(u64, Arc<Type>)> = keys.collect();
+                let ends = keys.iter().map(|(offset, of)| offset.saturating_add(of.size.unwrap_or(0)));
+                let leaf = ends.chain([node_length.offset.saturating_add(node_length.size)]).max().unwrap_or(0);
+                let inner = edges.saturating_add(8 * (BTREE_KEYS + 1));
+                let (Ok(leaf), Ok(inner), Some(at)) = (u32::try_from(leaf), u32::try_from(inner), own(height)) else {
+                    return;
+                };
+                let mut node = self.entry(EntryNode { parts: keys.clone(), links: Vec::new(), size: leaf, depth });
+                let mut size = leaf;
+                for level in 0..BTREE_LEVELS {
+                    steps.push(ReadStep::Test { offset: at, size: 8, low: level, span: 0, is_in: true, skip: 1 });
+                    let step = |pointer| FollowStep {
+                        pointer,
+                        add: 0,
+                        place: ReadPlace::First,
+                        count: ReadCount::One,
+                        most: 1,
+                        stride: size,
+                        steps: node,
+                    };
+                    steps.extend(own(root).map(|root| ReadStep::Follow(step(root))));
+                    let edge = |index: u64| (edges.saturating_add(8 * index), node, size);
+                    let links = (0..=BTREE_KEYS).map(edge).collect();
+                    node = self.entry(EntryNode { parts: keys.clone(), links, size: inner, depth });
+                    size = inner;
+                }
+            }
+            CollectionLayout::Pointer { address } => {
+                let Some(part) = &of.key else { return };
+                let Some(size) = part.of.size else { return };
+                let node = self.node(&part.of, depth);
+                follow(own(address), ReadPlace::First, Some(ReadCount::One), 1, size, node);
+            }
+            CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => {}
+        }
+    }
+
+    /// The node of elements in a row.
+    fn row(&mut self, parts: Vec<(u64, Arc<Type>)>, stride: u64, depth: u32) -> u16 {
+        let size = u32::try_from(stride).unwrap_or(u32::MAX);
+        self.entry(EntryNode { parts, links: Vec::new(), size, depth })
+    }
+}

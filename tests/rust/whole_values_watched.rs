@@ -1,0 +1,175 @@
+//! Whole values are watched: what `%p{}` shows is what the program prints.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value as Json;
+use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::tools::{ended, run};
+use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tests::whole_values::{self, normalized};
+
+use crate::trace::trace;
+
+/// The values that a program has are those that it prints: numbers, texts, references, enumerations
+/// with niches, collections.
+#[test(cases = ["0", "3"])]
+fn a_whole_value_is_what_the_program_prints(level: &str) {
+    if !can_watch() {
+        return;
+    }
+    let source = whole_values::rust(1, 60, 3);
+    let fixture = Fixture::new(&format!("whole-values-{level}")).file("src/main.rs", &source);
+    let level = format!("-Copt-level={level}");
+    fixture::succeeds_silently(fixture.rustc(&[&level]).env("RUSTFLAGS", "-g"));
+    let program = fixture.built(&fixture.folder().file_name().expect("a name").to_string_lossy());
+    let (said, printed): (Vec<String>, Vec<String>) =
+        trace(&["--bytes", "4088"], &[&program]).into_iter().partition(|line| !line.starts_with("whole:"));
+    let said: Vec<String> = said.iter().map(|line| normalized(&line[line.find("whole:").expect("a hit")..])).collect();
+    assert_eq!(printed.len(), 180);
+    assert_eq!(said, printed);
+}
+
+/// A value with a text, bits, an enumerator, a pointer and arrays; a request that is not there; and texts
+/// and lengths that are none.
+const REQUESTS: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+#include "simple_marker.h"
+
+enum state { IDLE, BUSY, GONE };
+struct owner { char *name; unsigned id : 5, flag : 1; };
+struct request { long tag; struct owner owner; enum state state; struct owner *next; double load; char text[8]; int codes[3]; };
+
+__attribute__((noinline)) void submit(struct request *request) {
+    simple_mark(whole:request, "%p{} %p{tag, owner.name} %p{**}", request, request, request);
+    __asm__ volatile ("" : : "r"(request) : "memory");
+}
+
+int main(void) {
+    struct owner next = { "next", 31, 1 };
+    struct request *request = calloc(1, sizeof *request);
+    request->tag = -5;
+    request->owner = (struct owner){ "alice", 7, 0 };
+    request->state = BUSY;
+    request->next = &next;
+    request->load = 0.1;
+    strcpy(request->text, "a\"b");
+    request->codes[2] = -1;
+    submit(request);
+    request->owner.name = (char *)8;
+    request->state = 9;
+    request->next = 0;
+    submit(request);
+    submit(0);
+    return 0;
+}
+"#;
+
+/// What follows the name of the marker in the lines of its hits, without addresses.
+fn shown(lines: &[String]) -> Vec<String> {
+    let shown = lines.iter().filter_map(|line| line.split_once("whole:request: "));
+    let address = |word: &str| word.starts_with("0x") && word.trim_end_matches([',', '}']).len() > 5;
+    let words = shown.map(|(_, text)| text.split(' ').filter(|word| !address(word)).collect::<Vec<_>>().join(" "));
+    words.collect()
+}
+
+#[test]
+fn a_structure_of_c_is_shown_live_by_plan_and_from_a_recording() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "requests", REQUESTS, &["-Wl,--build-id"]);
+    let all =
+        "state = BUSY, next = {name = \"next\", id = 31, flag = 1}, load = 0.1, text = \"a\\\"b\", codes = {0, 0, -1}}";
+    let first = format!(
+        "{{tag = -5, owner = {{name = \"alice\", id = 7, flag = 0}}, state = BUSY, next = load = 0.1, text = \"a\\\"b\", \
+         codes = {{0, 0, -1}}}} {{tag = -5, owner = {{name = \"alice\"}}}} \
+         {{tag = -5, owner = {{name = \"alice\", id = 7, flag = 0}}, {all}"
+    );
+    let live = shown(&trace(&[], &[&program]));
+    assert_eq!(live.len(), 3, "{live:#?}");
+    assert_eq!(live[0], first);
+    assert!(live[1].contains("owner = {name = 0x8, id = 7, flag = 0}, state = BUSY|0x8, next = 0x0,"), "{}", live[1]);
+    assert_eq!(live[2], "<unreadable> <unreadable> <unreadable>");
+    let (plan, trace_folder) = (folder.path().join("plan"), folder.path().join("recorded"));
+    let smark = || Command::new(fixture::smark());
+    run(smark().args(["plan", "-o"]).args([&plan, &program]));
+    let stripped = folder.path().join("stripped");
+    run(Command::new("strip").arg("-o").args([&stripped, &program]));
+    let by_plan = trace(&["--plan", plan.to_str().expect("UTF-8")], &[&stripped]);
+    assert_eq!(shown(&by_plan), live);
+    ended(smark().arg("record").arg("-o").arg(&trace_folder).arg("--").arg(&program)).success();
+    fs::remove_file(&program).expect("it is removed");
+    let reported = ended(smark().arg("report").arg(&trace_folder)).lines();
+    assert_eq!(shown(&reported), live);
+    let json = ended(smark().args(["report", "--json"]).arg(&trace_folder)).lines();
+    let hit: Json = serde_json::from_str(&json[0]).expect("JSON");
+    let value = &hit["args"][1]["value"];
+    assert_eq!(*value, serde_json::json!({ "tag": -5, "owner": { "name": "alice" } }), "{value}");
+}
+
+/// Prints and marks collections of each kind: empty, with one element, with rings that go on at their
+/// beginning, and with trees of several levels.
+const COLLECTIONS: &str = r#"use simple_markers::simple_mark;
+use std::collections::*;
+use std::hint::black_box;
+use std::time::Duration;
+
+#[allow(dead_code)]
+#[derive(Debug)]
+struct All {
+    map: HashMap<String, u32>,
+    set: HashSet<u16>,
+    texts: BTreeMap<u32, String>,
+    large: BTreeMap<u32, u32>,
+    ordered: BTreeSet<i8>,
+    ring: VecDeque<u64>,
+    list: LinkedList<u8>,
+    time: Duration,
+}
+
+#[inline(never)]
+fn show(all: &All) {
+    println!("whole:all: {all:?}");
+    simple_mark!(whole:all, "%p{}", *all);
+    black_box(all);
+}
+
+fn main() {
+    for count in 0..3u32 {
+        let mut ring: VecDeque<u64> = (0..6).collect();
+        for more in 0..count {
+            ring.pop_front();
+            ring.push_back(100 + u64::from(more));
+        }
+        let all = All {
+            map: (0..count).map(|key| (format!("key{key}"), key)).collect(),
+            set: (0..count as u16 * 2).collect(),
+            texts: (0..count * 2).map(|key| (key, format!("value{key}"))).collect(),
+            large: (0..count * 20).map(|key| (key, key * key)).collect(),
+            ordered: (0..3).collect(),
+            ring,
+            list: (0..3).collect(),
+            time: Duration::from_millis(1500),
+        };
+        show(black_box(&all));
+    }
+}
+"#;
+
+#[test(cases = ["0", "3"])]
+fn collections_of_rust_are_what_the_program_prints(level: &str) {
+    if !can_watch() {
+        return;
+    }
+    let name = format!("whole-collections-{level}");
+    let fixture = Fixture::new(&name).file("src/main.rs", COLLECTIONS);
+    fixture::succeeds_silently(fixture.rustc(&[&format!("-Copt-level={level}")]).env("RUSTFLAGS", "-g"));
+    let lines = trace(&["--bytes", "4088", "--elements", "64"], &[&fixture.built(&name)]);
+    let (said, printed): (Vec<String>, Vec<String>) = lines.into_iter().partition(|line| !line.starts_with("whole:"));
+    let said: Vec<&str> = said.iter().map(|line| &line[line.find("whole:").expect("a hit")..]).collect();
+    assert_eq!(printed.len(), 3);
+    assert_eq!(said, printed);
+}

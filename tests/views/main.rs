@@ -1,0 +1,85 @@
+//! Values of types of Rust's library. Prints for each its name, its address and its text, and waits.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::fmt::Debug;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Mutex, RwLock};
+use std::time::Duration;
+
+use simple_markers::simple_mark;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Job {
+    id: u32,
+    name: String,
+    owner: Option<u8>,
+}
+
+fn job(id: u32) -> Job {
+    Job { id, name: format!("job{id}"), owner: (id % 2 == 0).then_some(id as u8) }
+}
+
+fn kept<T: Debug>(name: &str, value: T) -> &'static T {
+    kept_as(name, value, |text| text)
+}
+
+/// A value with another text than that of `Debug`.
+fn kept_as<T: Debug>(name: &str, value: T, text: impl FnOnce(String) -> String) -> &'static T {
+    let value = Box::leak(Box::new(value));
+    println!("{name}\t{value:p}\t{}", text(format!("{value:?}")));
+    value
+}
+
+/// The text of a lock without the sign that there are other members.
+fn without_rest(text: String) -> String {
+    text.replace(", .. }", " }")
+}
+
+fn main() {
+    let mut ring: VecDeque<u16> = (0..6).collect();
+    ring.drain(..4);
+    ring.extend([6, 7, 8]);
+    let ring = kept("ring", ring);
+    simple_mark!(views:ring, "%p", ring);
+    let jobs = kept("jobs", (0..3).map(job).collect::<VecDeque<_>>());
+    simple_mark!(views:jobs, "%p", jobs);
+    let empty = kept("empty", VecDeque::<String>::new());
+    simple_mark!(views:empty, "%p", empty);
+    let units = kept("units", VecDeque::from([(), (), ()]));
+    simple_mark!(views:units, "%p", units);
+    let map = kept("map", (0..20u32).map(|n| (format!("k{n}"), n)).collect::<HashMap<_, _>>());
+    simple_mark!(views:map, "%p", map);
+    let numbers = kept("numbers", HashMap::from([(1u8, job(1))]));
+    simple_mark!(views:numbers, "%p", numbers);
+    let none = kept("none", HashMap::<u32, u32>::new());
+    simple_mark!(views:none, "%p", none);
+    let set = kept("set", (0..9u64).map(|n| n * n).collect::<HashSet<_>>());
+    simple_mark!(views:set, "%p", set);
+    let tree = kept("tree", (0..30i32).map(|n| (-n, n.to_string())).collect::<BTreeMap<_, _>>());
+    simple_mark!(views:tree, "%p", tree);
+    let leaf = kept("leaf", BTreeMap::from([("a", 1u8), ("b", 2)]));
+    simple_mark!(views:leaf, "%p", leaf);
+    let no_tree = kept("no_tree", BTreeMap::<u8, u8>::new());
+    simple_mark!(views:no_tree, "%p", no_tree);
+    let names = kept("names", BTreeSet::from(["x".to_owned(), "y".to_owned()]));
+    simple_mark!(views:names, "%p", names);
+    let list = kept("list", LinkedList::from([1i8, -2, 3]));
+    simple_mark!(views:list, "%p", list);
+    let heap = kept("heap", BinaryHeap::from([3u32, 9, 4]));
+    simple_mark!(views:heap, "%p", heap);
+    let cell = kept_as("cell", RefCell::new(job(7)), |text| text.replace(" } }", " }, borrow: 0 }"));
+    simple_mark!(views:cell, "%p", cell);
+    let lock = kept_as("lock", Mutex::new(VecDeque::from([5u8])), without_rest);
+    simple_mark!(views:lock, "%p", lock);
+    let shared = kept_as("shared", RwLock::new(8u64), without_rest);
+    simple_mark!(views:shared, "%p", shared);
+    let times = kept("times", [Duration::from_millis(1500), Duration::from_nanos(42), Duration::ZERO]);
+    simple_mark!(views:times, "%p", times);
+    let addresses = kept("addresses", (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST));
+    simple_mark!(views:addresses, "%p", addresses);
+    let address = kept_as("address", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), |text| format!("V4({text})"));
+    simple_mark!(views:address, "%p", address);
+    println!("end");
+    let _ = std::io::stdin().read_line(&mut String::new());
+}

@@ -1,0 +1,567 @@
+//! Reads whole values: the part of a program that copies the bytes of a value, and follows the steps of
+//! its table ([`ReadTable`]) to what its pointers lead to.
+//!
+//! The bytes go to a slot, a piece of memory that the hit owns until its record is written: a program
+//! that waits for a page must not hold up the records of others. The steps are data, so the program is
+//! the same for all types. It is one loop, which the kernel checks step by step; all that it knows from
+//! one round to the next is in the slot.
+
+use simple_markers_resolver::export::ValueBytes;
+use simple_markers_resolver::types::{FollowStep, ReadCount, ReadPlace, ReadStep, ReadTable};
+
+use super::assembler::Label;
+use super::expression::Compiler;
+use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::program::Program;
+use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
+use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT};
+
+/// How many slots there are.
+pub const SLOTS: u32 = 64;
+/// How many slots a hit tries.
+const TRIES: i32 = 4;
+/// The most rounds of the loop. The kernel checks each of them.
+const ROUNDS: i32 = 256;
+
+/// Offsets in a slot: not 0 while a hit owns it,
+const OWNER: i16 = 0;
+/// how many bytes of chunks there are,
+pub(super) const USED: i16 = 8;
+/// the chunk whose elements are looked at,
+const CHUNK: i16 = 16;
+/// the offset of the element in it,
+const ELEMENT: i16 = 24;
+/// the next step,
+const STEP: i16 = 32;
+/// the address that is read,
+const ADDRESS: i16 = 40;
+/// how many bytes of it,
+const LENGTH: i16 = 48;
+/// a byte that is read to make its page present,
+const TOUCHED: i16 = 56;
+/// and the chunks. As many bytes behind them belong to the slot, because the kernel does not know that
+/// what is read ends with the chunks.
+pub(super) const CHUNKS: i16 = 64;
+
+/// The size of a slot.
+pub const SLOT_SIZE: u32 = CHUNKS as u32 + 2 * (MAX_WHOLE as u32 + 8) + CHUNK_HEADER as u32;
+
+/// The size of a step in its map.
+const STEP_SIZE_BITS: i32 = 5;
+
+const END: u64 = 0;
+const TEST: u64 = 1;
+const FOLLOW: u64 = 2;
+const ONE: u64 = 0;
+const NUMBER: u64 = 1;
+const TEXT: u64 = 2;
+const NUMBER_AND_ONE: u64 = 3;
+const UNTIL: u64 = 4;
+/// The bit of a step whose elements end at the address.
+const BEFORE: u64 = 1 << 15;
+
+/// How many steps the map of a table has: a power of two.
+pub(crate) fn map_steps(table: &ReadTable) -> usize {
+    table.steps.len().max(1).next_power_of_two()
+}
+
+/// The value of the map of a table.
+pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
+    let words = table.steps.iter().flat_map(|step| match *step {
+        ReadStep::End { size } => [END | u64::from(size) << 32, 0, 0, 0],
+        ReadStep::Test { offset, size, low, span, is_in, skip } => {
+            let unused = 64 - 8 * u64::from(size.clamp(1, 8));
+            [TEST | unused << 8 | u64::from(is_in) << 16 | u64::from(skip) << 32, offset.into(), low, span]
+        }
+        ReadStep::Follow(FollowStep { pointer, add, place, count, most, stride, steps }) => {
+            let (kind, at) = match count {
+                ReadCount::One => (ONE, 0),
+                ReadCount::Number(at) => (NUMBER, at),
+                ReadCount::NumberAndOne(at) => (NUMBER_AND_ONE, at),
+                ReadCount::Until(at) => (UNTIL, at),
+                ReadCount::Text => (TEXT, 0),
+            };
+            let (is_before, from) = match place {
+                ReadPlace::First => (0, 0),
+                ReadPlace::Before => (BEFORE, 0),
+                // 0 is none.
+                ReadPlace::From { index, capacity } => (0, (u64::from(index) + 1) | u64::from(capacity) << 32),
+            };
+            let add = u64::from(add as u32) << 32;
+            [
+                FOLLOW | kind << 8 | is_before | u64::from(steps) << 16 | u64::from(stride) << 32,
+                u64::from(pointer) | add,
+                u64::from(most) | u64::from(at) << 32,
+                from,
+            ]
+        }
+    });
+    let mut value: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    value.resize(map_steps(table) << STEP_SIZE_BITS, 0);
+    value
+}
+
+/// The size of the chunks of an input, a power of two. The last 8 bytes are not used.
+pub(super) fn area(input: &WholeInput) -> i32 {
+    i32::from(input.most.min(MAX_WHOLE) + 8).max(64).unsigned_abs().next_power_of_two() as i32
+}
+
+impl Program<'_> {
+    /// Reads a whole value. The word of the stack gets the address of its slot, or 0 if it could not be
+    /// read. `R7` and `R8` are used.
+    pub(super) fn whole(
+        &mut self,
+        input: &WholeInput,
+        table: &ReadTable,
+        word: i16,
+        failed: Label,
+    ) -> Result<(), Uncompilable> {
+        let release = self.code.label();
+        self.own_slot(failed)?;
+        self.root(input, release)?;
+        self.follow_all(input, table);
+        let done = self.code.label();
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::Frame, word, Reg::R7);
+        if code.is_used(release) {
+            code.jump(done);
+            code.place(release);
+            code.copy(Reg::R1, Reg::R7);
+            free_slot(code);
+            code.jump(failed);
+            code.place(done);
+        }
+        self.slots.push(word);
+        Ok(())
+    }
+
+    /// Frees the slots of the inputs that were read.
+    pub(super) fn free_slots(&mut self) {
+        for word in self.slots.clone() {
+            let code = &mut self.code;
+            let is_free = code.label();
+            code.load(Size::Eight, Reg::R1, Reg::Frame, word);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, is_free);
+            free_slot(code);
+            code.place(is_free);
+        }
+    }
+
+    /// Copies the chunks of an input to a field of the record, and their size before it. `R7` has the
+    /// record.
+    pub(super) fn write_whole(&mut self, input: &WholeInput, word: i16, offset: i16) {
+        let code = &mut self.code;
+        let done = code.label();
+        code.store_immediate(Size::Eight, Reg::R7, offset, 0);
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, done);
+        code.load(Size::Eight, Reg::R2, Reg::R3, USED);
+        code.alu_immediate(Alu::And, Reg::R2, area(input) - 1);
+        code.store(Size::Eight, Reg::R7, offset, Reg::R2);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 8);
+        code.alu_immediate(Alu::Add, Reg::R3, CHUNKS.into());
+        code.call(Helper::ProbeReadKernel);
+        code.place(done);
+    }
+
+    /// `R7 = address of a slot` that no other hit owns.
+    fn own_slot(&mut self, failed: Label) -> Result<(), Uncompilable> {
+        let key = self.stack.push()?;
+        let code = &mut self.code;
+        let is_own = code.label();
+        code.call(Helper::GetCurrentPidTgid);
+        code.copy(Reg::R8, Reg::R0);
+        for distance in 0..TRIES {
+            code.copy(Reg::R1, Reg::R8);
+            code.alu_immediate(Alu::Add, Reg::R1, distance);
+            code.alu_immediate(Alu::And, Reg::R1, SLOTS as i32 - 1);
+            code.store(Size::Four, Reg::Frame, key, Reg::R1);
+            code.set_map(Reg::R1, Map::Slots);
+            code.copy(Reg::R2, Reg::Frame);
+            code.alu_immediate(Alu::Add, Reg::R2, key.into());
+            code.call(Helper::MapLookupElem);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, failed);
+            code.copy(Reg::R7, Reg::R0);
+            code.set(Reg::R0, 0);
+            code.set(Reg::R1, 1);
+            code.exchange_atomically(Reg::R7, OWNER, Reg::R1);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, is_own);
+        }
+        code.jump(failed);
+        code.place(is_own);
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Makes the first chunk, which is the value itself.
+    fn root(&mut self, input: &WholeInput, failed: Label) -> Result<(), Uncompilable> {
+        let room = u32::from(input.most.saturating_sub(CHUNK_HEADER));
+        let (length, is_whole) = match &input.bytes {
+            ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. } => ((*size).min(room), *size <= room),
+        };
+        let bytes = CHUNKS + CHUNK_HEADER as i16;
+        match &input.bytes {
+            ValueBytes::Memory { address, .. } => {
+                self.compute_to_r0(address, failed)?;
+                let code = &mut self.code;
+                code.store(Size::Eight, Reg::R7, CHUNKS, Reg::R0);
+                code.copy(Reg::R3, Reg::R0);
+                code.copy(Reg::R1, Reg::R7);
+                code.alu_immediate(Alu::Add, Reg::R1, bytes.into());
+                code.set(Reg::R2, length.into());
+                self.copy_from_program();
+                self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, failed);
+            }
+            ValueBytes::Parts { parts, .. } => {
+                self.code.store_immediate(Size::Eight, Reg::R7, CHUNKS, 0);
+                for (index, part) in parts.iter().enumerate() {
+                    let at = i16::try_from(8 * index).ok().and_then(|at| at.checked_add(bytes));
+                    let at = at.filter(|_| 8 * index < length as usize).ok_or(Uncompilable::TooLarge)?;
+                    match part {
+                        Some(part) => self.compute_to_r0(part, failed)?,
+                        None => self.code.set(Reg::R0, 0),
+                    }
+                    self.code.store(Size::Eight, Reg::R7, at, Reg::R0);
+                }
+            }
+        }
+        // Without all of the bytes, the steps would look behind them.
+        let start = if is_whole { input.start } else { simple_markers_resolver::types::NO_STEPS };
+        let code = &mut self.code;
+        code.set(Reg::R1, u64::from(length) | u64::from(start) << 32);
+        code.store(Size::Eight, Reg::R7, CHUNKS + 8, Reg::R1);
+        let used = u32::from(CHUNK_HEADER) + length.next_multiple_of(8);
+        code.store_immediate(Size::Eight, Reg::R7, USED, used as i32);
+        code.store_immediate(Size::Eight, Reg::R7, CHUNK, 0);
+        code.store_immediate(Size::Eight, Reg::R7, ELEMENT, 0);
+        code.store_immediate(Size::Eight, Reg::R7, STEP, start.into());
+        Ok(())
+    }
+
+    fn compute_to_r0(
+        &mut self,
+        value: &simple_markers_resolver::location::Expr,
+        failed: Label,
+    ) -> Result<(), Uncompilable> {
+        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed }.value(value)
+    }
+
+    /// Copies `R2` bytes from the address `R3` of the program to `R1`. `R0` is 0 if that succeeds.
+    fn copy_from_program(&mut self) {
+        self.code.call(if self.target.is_sleepable { Helper::CopyFromUser } else { Helper::ProbeReadUser });
+    }
+
+    /// Takes the steps of the elements of each chunk, in the order of the chunks.
+    fn follow_all(&mut self, input: &WholeInput, table: &ReadTable) {
+        let area = area(input);
+        let code = &mut self.code;
+        let (round, next, done) = (code.label(), code.label(), code.label());
+        let (advance, test, follow, other_chunk) = (code.label(), code.label(), code.label(), code.label());
+        code.set(Reg::R8, 0);
+        code.place(round);
+        code.load(Size::Eight, Reg::R1, Reg::R7, STEP);
+        code.alu_immediate(Alu::And, Reg::R1, map_steps(table) as i32 - 1);
+        code.alu_immediate(Alu::Lsh, Reg::R1, STEP_SIZE_BITS);
+        code.set_map_value(Reg::R5, Map::Steps(u32::try_from(input.reads).unwrap_or(u32::MAX)));
+        code.alu(Alu::Add, Reg::R5, Reg::R1);
+        code.load(Size::Eight, Reg::R4, Reg::R5, 0);
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::And, Reg::R1, 0xff);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, TEST as i32, test);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, FOLLOW as i32, follow);
+
+        // The end of an element: the next one of the chunk, if there is one.
+        code.alu_immediate(Alu::Rsh, Reg::R4, 32);
+        code.load(Size::Eight, Reg::R2, Reg::R7, ELEMENT);
+        code.alu(Alu::Add, Reg::R2, Reg::R4);
+        code.store(Size::Eight, Reg::R7, ELEMENT, Reg::R2);
+        code.alu(Alu::Add, Reg::R2, Reg::R4);
+        code.load(Size::Eight, Reg::R3, Reg::R7, CHUNK);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.load(Size::Four, Reg::R5, Reg::R3, CHUNKS + 8);
+        code.jump_if(JumpCondition::Greater, Reg::R2, Reg::R5, other_chunk);
+        code.load(Size::Two, Reg::R1, Reg::R3, CHUNKS + 12);
+        code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
+        code.jump(next);
+
+        // The next chunk, if there is one.
+        code.place(other_chunk);
+        code.alu_immediate(Alu::Add, Reg::R5, i32::from(CHUNK_HEADER) + 7);
+        code.alu_immediate(Alu::And, Reg::R5, -8);
+        code.load(Size::Eight, Reg::R3, Reg::R7, CHUNK);
+        code.alu(Alu::Add, Reg::R3, Reg::R5);
+        code.store(Size::Eight, Reg::R7, CHUNK, Reg::R3);
+        code.load(Size::Eight, Reg::R1, Reg::R7, USED);
+        code.jump_if(JumpCondition::GreaterEqual, Reg::R3, Reg::R1, done);
+        code.store_immediate(Size::Eight, Reg::R7, ELEMENT, 0);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.load(Size::Two, Reg::R1, Reg::R3, CHUNKS + 12);
+        code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
+        code.jump(next);
+
+        code.place(test);
+        self.test_step(area, advance, next);
+        self.code.place(follow);
+        self.follow_step(input, area, advance, next);
+
+        let code = &mut self.code;
+        code.place(advance);
+        self.next_step(Reg::R1);
+        let code = &mut self.code;
+        code.place(next);
+        code.alu_immediate(Alu::Add, Reg::R8, 1);
+        code.jump_if_immediate(JumpCondition::Less, Reg::R8, ROUNDS, round);
+        code.place(done);
+    }
+
+    /// Passes over steps unless a number is in the range that the step in `R4` and at `R5` has.
+    fn test_step(&mut self, area: i32, advance: Label, next: Label) {
+        self.code.load(Size::Four, Reg::R1, Reg::R5, 8);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        let (outside, skip) = (code.label(), code.label());
+        // The bits beyond the size of the number.
+        code.copy(Reg::R2, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R2, 8);
+        code.alu_immediate(Alu::And, Reg::R2, 63);
+        code.load(Size::Eight, Reg::R1, Reg::R5, 16);
+        code.alu(Alu::Sub, Reg::R0, Reg::R1);
+        code.alu(Alu::Lsh, Reg::R0, Reg::R2);
+        code.alu(Alu::Rsh, Reg::R0, Reg::R2);
+        code.load(Size::Eight, Reg::R1, Reg::R5, 24);
+        code.copy(Reg::R3, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R3, 16);
+        code.alu_immediate(Alu::And, Reg::R3, 1);
+        code.jump_if(JumpCondition::Greater, Reg::R0, Reg::R1, outside);
+        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R3, 0, advance);
+        code.jump(skip);
+        code.place(outside);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, advance);
+        code.place(skip);
+        code.alu_immediate(Alu::Rsh, Reg::R4, 32);
+        code.load(Size::Eight, Reg::R1, Reg::R7, STEP);
+        code.alu(Alu::Add, Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::Add, Reg::R1, 1);
+        code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
+        code.jump(next);
+    }
+
+    /// Adds a chunk with what a pointer leads to.
+    fn follow_step(&mut self, input: &WholeInput, area: i32, advance: Label, next: Label) {
+        let (counted, within, fits) = (self.code.label(), self.code.label(), self.code.label());
+        let (text, add, failed) = (self.code.label(), self.code.label(), self.code.label());
+        self.code.load(Size::Four, Reg::R1, Reg::R5, 8);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, advance);
+        code.load(Size::Four, Reg::R1, Reg::R5, 12);
+        code.alu_immediate(Alu::Lsh, Reg::R1, 32);
+        code.alu_immediate(Alu::Arsh, Reg::R1, 32);
+        code.alu(Alu::Add, Reg::R0, Reg::R1);
+        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R0);
+        code.load(Size::Four, Reg::R2, Reg::R5, 16);
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R1, 8);
+        code.alu_immediate(Alu::And, Reg::R1, 0x7f);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, TEXT as i32, text);
+        code.set(Reg::R0, 1);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, ONE as i32, counted);
+        code.store(Size::Eight, Reg::R7, TOUCHED, Reg::R1);
+        code.load(Size::Four, Reg::R1, Reg::R5, 20);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        let number = code.label();
+        code.load(Size::Eight, Reg::R1, Reg::R7, TOUCHED);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, NUMBER as i32, counted);
+        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, UNTIL as i32, number);
+        code.load(Size::Eight, Reg::R1, Reg::R7, ADDRESS);
+        code.alu(Alu::Sub, Reg::R0, Reg::R1);
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R1, 32);
+        code.alu(Alu::Div, Reg::R0, Reg::R1);
+        code.jump(counted);
+        code.place(number);
+        code.alu_immediate(Alu::Add, Reg::R0, 1);
+        code.place(counted);
+        self.skip_elements(area);
+        let code = &mut self.code;
+        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R2, within);
+        code.copy(Reg::R0, Reg::R2);
+        code.place(within);
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R1, 32);
+        code.copy(Reg::R2, Reg::R0);
+        code.alu(Alu::Mul, Reg::R2, Reg::R1);
+        self.room(input, advance);
+        let code = &mut self.code;
+        code.jump_if(JumpCondition::LessEqual, Reg::R2, Reg::R5, fits);
+        // As many whole elements as there is room for.
+        code.copy(Reg::R2, Reg::R5);
+        code.alu(Alu::Div, Reg::R2, Reg::R1);
+        code.alu(Alu::Mul, Reg::R2, Reg::R1);
+        code.place(fits);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R2, 0, advance);
+        code.alu_immediate(Alu::And, Reg::R2, area - 1);
+        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R2);
+        let begins = code.label();
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::And, Reg::R1, BEFORE as i32);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, begins);
+        code.load(Size::Eight, Reg::R1, Reg::R7, ADDRESS);
+        code.alu(Alu::Sub, Reg::R1, Reg::R2);
+        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
+        code.place(begins);
+        code.alu_immediate(Alu::Rsh, Reg::R4, 16);
+        code.alu_immediate(Alu::And, Reg::R4, 0xffff);
+        code.alu_immediate(Alu::Lsh, Reg::R4, 32);
+        code.alu(Alu::Or, Reg::R4, Reg::R2);
+        self.next_step(Reg::R5);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R4);
+        code.copy(Reg::R1, Reg::R3);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(CHUNKS) + i32::from(CHUNK_HEADER));
+        code.load(Size::Eight, Reg::R4, Reg::R7, ADDRESS);
+        code.store(Size::Eight, Reg::R3, CHUNKS, Reg::R4);
+        code.copy(Reg::R3, Reg::R4);
+        self.copy_from_program();
+        let code = &mut self.code;
+        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, failed);
+        code.load(Size::Eight, Reg::R2, Reg::R7, LENGTH);
+        code.place(add);
+        code.alu_immediate(Alu::Add, Reg::R2, i32::from(CHUNK_HEADER) + 7);
+        code.alu_immediate(Alu::And, Reg::R2, -8);
+        code.load(Size::Eight, Reg::R1, Reg::R7, USED);
+        code.alu(Alu::Add, Reg::R1, Reg::R2);
+        code.store(Size::Eight, Reg::R7, USED, Reg::R1);
+        code.jump(next);
+
+        code.place(failed);
+        code.load(Size::Eight, Reg::R3, Reg::R7, USED);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.set(Reg::R1, 1 << UNREADABLE_BIT);
+        code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R1);
+        code.set(Reg::R2, 0);
+        code.jump(add);
+
+        // A text up to its NUL: only a read that does not sleep ends there.
+        code.place(text);
+        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R2);
+        if self.target.is_sleepable {
+            for is_last in [false, true] {
+                let code = &mut self.code;
+                code.load(Size::Eight, Reg::R3, Reg::R7, ADDRESS);
+                if is_last {
+                    code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
+                    code.alu(Alu::Add, Reg::R3, Reg::R1);
+                    code.alu_immediate(Alu::Sub, Reg::R3, 1);
+                }
+                code.copy(Reg::R1, Reg::R7);
+                code.alu_immediate(Alu::Add, Reg::R1, TOUCHED.into());
+                code.set(Reg::R2, 1);
+                code.call(Helper::CopyFromUser);
+            }
+        }
+        self.room(input, advance);
+        let code = &mut self.code;
+        let is_short = code.label();
+        code.load(Size::Eight, Reg::R2, Reg::R7, LENGTH);
+        code.jump_if(JumpCondition::LessEqual, Reg::R2, Reg::R5, is_short);
+        code.copy(Reg::R2, Reg::R5);
+        code.place(is_short);
+        code.alu_immediate(Alu::And, Reg::R2, area - 1);
+        self.next_step(Reg::R5);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.copy(Reg::R1, Reg::R3);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(CHUNKS) + i32::from(CHUNK_HEADER));
+        code.load(Size::Eight, Reg::R4, Reg::R7, ADDRESS);
+        code.store(Size::Eight, Reg::R3, CHUNKS, Reg::R4);
+        code.copy(Reg::R3, Reg::R4);
+        code.call(Helper::ProbeReadUserStr);
+        code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, failed);
+        code.alu_immediate(Alu::And, Reg::R0, area - 1);
+        code.load(Size::Eight, Reg::R3, Reg::R7, USED);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R0);
+        code.copy(Reg::R2, Reg::R0);
+        code.jump(add);
+    }
+
+    /// Begins at another element than the first, if the step at `R5` says so, and leaves fewer elements in
+    /// `R0` then.
+    fn skip_elements(&mut self, area: i32) {
+        let first = self.code.label();
+        let code = &mut self.code;
+        code.load(Size::Four, Reg::R1, Reg::R5, 24);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, first);
+        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R0);
+        code.alu_immediate(Alu::Sub, Reg::R1, 1);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R7, TOUCHED, Reg::R0);
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R1, 32);
+        code.alu(Alu::Mul, Reg::R0, Reg::R1);
+        code.load(Size::Eight, Reg::R1, Reg::R7, ADDRESS);
+        code.alu(Alu::Add, Reg::R1, Reg::R0);
+        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
+        code.load(Size::Four, Reg::R1, Reg::R5, 28);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R1, Reg::R7, TOUCHED);
+        code.alu(Alu::Sub, Reg::R0, Reg::R1);
+        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
+        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R1, first);
+        code.copy(Reg::R0, Reg::R1);
+        code.place(first);
+    }
+
+    /// `R3 = bytes of chunks that there are`, `R5 = bytes that the next chunk has room for`. Goes on
+    /// elsewhere if there is no room for one.
+    fn room(&mut self, input: &WholeInput, none: Label) {
+        let most = i32::from(input.most.min(MAX_WHOLE).saturating_sub(CHUNK_HEADER));
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::R7, USED);
+        code.jump_if_immediate(JumpCondition::GreaterEqual, Reg::R3, most, none);
+        code.set(Reg::R5, most as u64);
+        code.alu(Alu::Sub, Reg::R5, Reg::R3);
+    }
+
+    /// Replaces the offset of a chunk in a register with its address less [`CHUNKS`].
+    fn chunk(&mut self, register: Reg, area: i32) {
+        self.code.alu_immediate(Alu::And, register, area - 8);
+        self.code.alu(Alu::Add, register, Reg::R7);
+    }
+
+    /// `R0 = the 8 bytes at an offset in the element`. `R1` and `R3` are overwritten.
+    fn field(&mut self, offset: Reg, area: i32) {
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::R7, CHUNK);
+        code.alu(Alu::Add, Reg::R3, offset);
+        code.load(Size::Eight, Reg::R1, Reg::R7, ELEMENT);
+        code.alu(Alu::Add, Reg::R3, Reg::R1);
+        code.alu_immediate(Alu::Add, Reg::R3, CHUNK_HEADER.into());
+        code.alu_immediate(Alu::And, Reg::R3, area - 1);
+        code.alu(Alu::Add, Reg::R3, Reg::R7);
+        code.load(Size::Eight, Reg::R0, Reg::R3, CHUNKS);
+    }
+
+    /// Goes on to the next step.
+    fn next_step(&mut self, free: Reg) {
+        self.code.load(Size::Eight, free, Reg::R7, STEP);
+        self.code.alu_immediate(Alu::Add, free, 1);
+        self.code.store(Size::Eight, Reg::R7, STEP, free);
+    }
+}
+
+/// Gives up the slot at `R1`.
+fn free_slot(code: &mut super::Assembler) {
+    code.set(Reg::R2, u64::MAX);
+    code.fetch_and_add(Reg::R1, OWNER, Reg::R2);
+}

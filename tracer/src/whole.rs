@@ -1,0 +1,61 @@
+//! The bytes of a whole value, as a program of the kernel reads them: chunks, each with the address
+//! from which it was read. The first one is the value itself.
+//!
+//! | offset | size | what |
+//! | ---: | ---: | --- |
+//! | 0 | 8 | the address; 0 for a value that was not in memory |
+//! | 8 | 4 | how many bytes follow |
+//! | 12 | 2 | the first step of what the chunk refers to ([`ReadTable`]); for the kernel only |
+//! | 14 | 2 | 1 if the memory could not be read |
+//! | 16 | | the bytes, filled up to a multiple of 8 |
+//!
+//! [`ReadTable`]: simple_markers_resolver::types::ReadTable
+
+/// The size of what precedes the bytes of a chunk.
+pub const CHUNK_HEADER: u16 = 16;
+/// The bit of a chunk that says that its memory could not be read, in the word at offset 8.
+pub const UNREADABLE_BIT: u32 = 48;
+
+/// A chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// The address from which it was read.
+    pub address: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Whether the memory there could not be read.
+    pub is_unreadable: bool,
+}
+
+/// The chunks of a value. They end where the bytes are no chunk.
+pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> + Clone {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (address, behind) = rest.split_first_chunk()?;
+        let (word, behind) = behind.split_first_chunk()?;
+        let (address, word) = (u64::from_le_bytes(*address), u64::from_le_bytes(*word));
+        let length = word as u32 as usize;
+        let bytes = behind.get(..length)?;
+        rest = behind.get(length.next_multiple_of(8)..).unwrap_or_default();
+        Some(Chunk { address, bytes, is_unreadable: word >> UNREADABLE_BIT & 1 == 1 })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_end_where_the_bytes_do() {
+        let chunk =
+            |address: u64, word: u64, bytes: &[u8]| [&address.to_le_bytes()[..], &word.to_le_bytes(), bytes].concat();
+        let all =
+            [chunk(0x1000, 3 | 7 << 32, b"abc.....").as_slice(), &chunk(0x2000, 1 << UNREADABLE_BIT, &[])].concat();
+        let first = Chunk { address: 0x1000, bytes: b"abc", is_unreadable: false };
+        let second = Chunk { address: 0x2000, bytes: b"", is_unreadable: true };
+        assert_eq!(chunks(&all).collect::<Vec<_>>(), [first, second]);
+        assert_eq!(chunks(&all[..all.len() - 1]).collect::<Vec<_>>(), [first]);
+        assert_eq!(chunks(&chunk(1, u64::from(u32::MAX), b"abc")).count(), 0);
+        assert_eq!(chunks(b"").count(), 0);
+    }
+}
