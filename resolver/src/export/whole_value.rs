@@ -8,7 +8,7 @@ use super::fetch::{Fetch, text, typed, verdict};
 use super::value_bytes::{ValueBytes, WholeFetch};
 use crate::location::{Expr, Location, PartError, Source};
 use crate::resolve::Argument;
-use crate::types::{Language, SequenceKind, Shape, Type, transparent};
+use crate::types::{Language, SequenceKind, Shape, Type, is_letter, transparent};
 
 /// The most bytes of a value that is not in memory.
 const MOST_PARTS: u64 = 64;
@@ -91,7 +91,6 @@ fn letter_of_number(of: &Type) -> Option<char> {
 
 /// Whether a value is a text, and no bytes that could be one.
 fn is_text(of: &Type, language: Language) -> bool {
-    let is_letter = |of: &Type| matches!(of.shape, Shape::Character { .. }) && of.size == Some(1);
     match &of.shape {
         Shape::Sequence(sequence) => sequence.kind != SequenceKind::Elements,
         Shape::Pointer { to: Some(to) } => language == Language::C && is_letter(to),

@@ -26,7 +26,7 @@ use crate::arch::returned_value::ResultProblem;
 use crate::dwarf::{DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef};
 use crate::location::{Location, LocationNames as _, Source};
 use crate::rates::Compiler;
-use crate::types::{Language, Shape, Type};
+use crate::types::{Language, Shape, Type, is_letter};
 
 /// How many pointers are followed in the type of an argument: the text of a `String` is three
 /// structures and a pointer away.
@@ -239,8 +239,9 @@ impl<'a> Arguments<'a> {
     fn points_at_value(&self, object: &PlaceObject) -> Result<bool, Refusal> {
         let of = self.type_of_object(object)?;
         let Shape::Pointer { to: Some(to) } = &of.shape else { return Ok(false) };
-        let is_text = matches!(to.shape, Shape::Character { .. }) && to.size == Some(1);
-        Ok(!is_text && to.size.is_some_and(|size| size > 0) && !matches!(to.shape, Shape::Function | Shape::Opaque(_)))
+        Ok(!is_letter(to)
+            && to.size.is_some_and(|size| size > 0)
+            && !matches!(to.shape, Shape::Function | Shape::Opaque(_)))
     }
 
     /// Adds to an argument its type, its location and its verdict.
@@ -368,8 +369,8 @@ impl<'a> Arguments<'a> {
         let of = self.debug.type_of(variable)?;
         let path = Path::new(variable, is_placed);
         let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
-        let mut location;
-        (location, *extent) = self.locator.variable(&path, &stop.frame)?;
+        let (mut location, found) = self.locator.variable(&path, &stop.frame)?;
+        *extent = found;
         extent.variable = Some(variable);
         if stop.is_entered
             && extent.ranges.is_empty()

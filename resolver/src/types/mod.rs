@@ -4,6 +4,7 @@
 //! in cycles; a tree may not.
 
 mod choice;
+mod chosen_reader;
 mod collection;
 mod collection_reader;
 mod decimal;
@@ -49,4 +50,4 @@ pub use tree::{
 pub use tree_json::write_json;
 pub use tree_reader::{tree, tree_of};
 pub use tree_text::{write_lines, write_text};
-pub(crate) use wrappers::{names_text, pointee, short_name, transparent};
+pub(crate) use wrappers::{is_letter, names_text, pointee, short_name, transparent};

@@ -54,6 +54,12 @@ impl<'a> Object<'a> {
         Self { bytes, ..Self::default() }
     }
 
+    /// Creates an object of `size` bytes, of which these are the first ones, or all.
+    #[must_use]
+    pub fn start(bytes: &'a [u8], size: u64) -> Self {
+        Self { is_cut: (bytes.len() as u64) < size, ..Self::new(bytes) }
+    }
+
     /// Reads up to 128 bits, starting at bit `from`. The error says why they are not known.
     pub(super) fn bits(&self, order: ByteOrder, from: u64, size: u64) -> Result<u128, ValueProblem> {
         self.check(from, size)?;

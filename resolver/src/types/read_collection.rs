@@ -17,17 +17,8 @@ const BTREE_KEYS: u64 = 11;
 impl ReadTableBuilder<'_> {
     /// Follows an address to another node, which may have several nodes of its kind behind it.
     pub(super) fn link(&self, offset: u64, node: u16, size: u32, steps: &mut Vec<ReadStep>) {
-        let (Ok(pointer), place, count) = (u32::try_from(offset), ReadPlace::First, ReadCount::One) else { return };
-        if size > 0 {
-            steps.push(ReadStep::Follow(FollowStep {
-                pointer,
-                add: 0,
-                place,
-                count,
-                most: 1,
-                stride: size,
-                steps: node,
-            }));
+        if let (Ok(pointer), 1..) = (u32::try_from(offset), size) {
+            steps.push(ReadStep::Follow(FollowStep::one(pointer, size, node)));
         }
     }
 
@@ -113,16 +104,7 @@ impl ReadTableBuilder<'_> {
                 let mut size = leaf;
                 for level in 0..BTREE_LEVELS {
                     steps.push(ReadStep::Test { offset: at, size: 8, low: level, span: 0, is_in: true, skip: 1 });
-                    let step = |pointer| FollowStep {
-                        pointer,
-                        add: 0,
-                        place: ReadPlace::First,
-                        count: ReadCount::One,
-                        most: 1,
-                        stride: size,
-                        steps: node,
-                    };
-                    steps.extend(own(root).map(|root| ReadStep::Follow(step(root))));
+                    steps.extend(own(root).map(|root| ReadStep::Follow(FollowStep::one(root, size, node))));
                     let edge = |index: u64| (edges.saturating_add(8 * index), node, size);
                     let links = (0..=BTREE_KEYS).map(edge).collect();
                     node = self.entry(EntryNode { parts: keys.clone(), links, size: inner, depth });

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::wrappers::{pointee, transparent};
+use super::wrappers::{is_letter, pointee, transparent};
 use super::{Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
 
 /// The most steps of a table. A value that needs more is read in part.
@@ -69,6 +69,13 @@ pub struct FollowStep {
     pub stride: u32,
     /// The first step of an element.
     pub steps: u16,
+}
+
+impl FollowStep {
+    /// Reads the one element of `stride` bytes behind a pointer.
+    pub(super) fn one(pointer: u32, stride: u32, steps: u16) -> Self {
+        Self { pointer, add: 0, place: ReadPlace::First, count: ReadCount::One, most: 1, stride, steps }
+    }
 }
 
 /// How many elements are behind a pointer.
@@ -225,8 +232,7 @@ impl ReadTableBuilder<'_> {
         match &of.shape {
             Shape::Pointer { to: Some(to) } => {
                 let is_raw = !is_rust || of.name.starts_with('*');
-                let is_text = matches!(to.shape, Shape::Character { .. }) && to.size == Some(1);
-                match (is_raw, is_text) {
+                match (is_raw, is_letter(to)) {
                     (true, true) => self.text(bit, steps),
                     (true, false) if !self.follows_raw => {}
                     _ => self.follow(bit, 0, to, depth, steps),
@@ -276,15 +282,7 @@ impl ReadTableBuilder<'_> {
             return;
         }
         let node = self.node(to, depth);
-        steps.push(ReadStep::Follow(FollowStep {
-            pointer,
-            add,
-            place: ReadPlace::First,
-            count: ReadCount::One,
-            most: 1,
-            stride,
-            steps: node,
-        }));
+        steps.push(ReadStep::Follow(FollowStep { add, ..FollowStep::one(pointer, stride, node) }));
     }
 
     /// Reads a text up to its NUL.

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::collection::Collection;
 use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
 /// How the source language formats values of a type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Language {
     /// C and languages with similar syntax.
     #[default]

@@ -17,17 +17,14 @@ use super::tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
     ValueTree, VariantValue,
 };
-use super::wrappers::{pointee, short_name, transparent};
+use super::wrappers::{is_letter, pointee, short_name, transparent};
 use super::{
     Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type,
     ValueProblem, Variants,
 };
 
 /// Maximum nesting depth of types.
-const NESTING: u32 = 64;
-
-/// Maximum nesting depth of anonymous members in which a member is looked for.
-const ANONYMOUS: u32 = 16;
+pub(super) const NESTING: u32 = 64;
 
 /// Reads the complete value of an object. Raw pointers are not followed, except to text.
 #[must_use]
@@ -61,48 +58,45 @@ pub fn tree_of(of: &Type, object: Object<'_>, context: &ReadContext<'_>, choice:
 }
 
 /// An `Rc` or `Arc`.
-struct CountedPointer<'t> {
+pub(super) struct CountedPointer<'t> {
     /// The address of the counts.
-    address: u64,
+    pub(super) address: u64,
     /// Bytes from there to the target, and its type. `None` if it is not known.
-    to: Option<(u64, &'t Type)>,
+    pub(super) to: Option<(u64, &'t Type)>,
 }
 
-struct TreeReader<'a> {
-    context: &'a ReadContext<'a>,
+pub(super) struct TreeReader<'a> {
+    pub(super) context: &'a ReadContext<'a>,
     /// The approximate length of the text of what was read.
     spent: usize,
     /// Number of pointers followed.
     depth: u32,
-    nesting: u32,
+    pub(super) nesting: u32,
     /// Whether raw pointers are followed.
     follows_raw: bool,
 }
 
 impl TreeReader<'_> {
-    fn is_rust(&self) -> bool {
+    pub(super) fn is_rust(&self) -> bool {
         self.context.language == Language::Rust
     }
 
     /// Whether nothing more may be added to the tree.
-    fn is_exhausted(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.spent >= self.context.limits.output
     }
 
-    fn spend(&mut self, bytes: usize) {
+    pub(super) fn spend(&mut self, bytes: usize) {
         self.spent = self.spent.saturating_add(bytes);
     }
 
-    fn value(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> ValueTree {
+    pub(super) fn value(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> ValueTree {
         if self.is_exhausted() || self.nesting >= NESTING {
             self.spend(2);
             return ValueTree::Cut;
         }
         self.nesting += 1;
-        let value = self.try_value(of, object, at).unwrap_or_else(|problem| match problem {
-            ValueProblem::NotCaptured => ValueTree::Cut,
-            problem => ValueTree::Problem(problem),
-        });
+        let value = self.try_value(of, object, at).unwrap_or_else(missing);
         self.nesting -= 1;
         self.spend(length(&value));
         value
@@ -190,7 +184,7 @@ impl TreeReader<'_> {
     }
 
     /// Whether a pointer is neither a reference nor an owner.
-    fn is_raw(&self, of: &Type) -> bool {
+    pub(super) fn is_raw(&self, of: &Type) -> bool {
         !self.is_rust() || of.name.starts_with('*')
     }
 
@@ -207,7 +201,7 @@ impl TreeReader<'_> {
         Ok(pointer(kind, address, to))
     }
 
-    fn address(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<u64, ValueProblem> {
+    pub(super) fn address(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<u64, ValueProblem> {
         u64::try_from(self.bits(of, object, at)?.0).map_err(|_| ValueProblem::TooLarge)
     }
 
@@ -254,9 +248,8 @@ impl TreeReader<'_> {
             Err(ValueProblem::NotCaptured) => return Some(ValueTree::Cut),
             Err(_) => return None,
         };
-        let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
         self.depth += 1;
-        let value = self.value(to, object, BitRange::default());
+        let value = self.value(to, Object::start(&bytes, size), BitRange::default());
         self.depth -= 1;
         Some(value)
     }
@@ -281,7 +274,7 @@ impl TreeReader<'_> {
     }
 
     /// The address in an `Rc` or `Arc`, and its target. `None` for other types.
-    fn counted<'t>(
+    pub(super) fn counted<'t>(
         &self,
         of: &'t Type,
         object: Object<'_>,
@@ -475,161 +468,18 @@ impl TreeReader<'_> {
         let Some(size) = part.of.size else { return ValueTree::Problem(ValueProblem::NoSize) };
         let address = entry.address.wrapping_add(part.offset).wrapping_add(entry.index.wrapping_mul(size));
         match self.context.start_at(address, size) {
-            Ok(bytes) => {
-                let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
-                self.value(&part.of, object, BitRange::default())
-            }
-            Err(ValueProblem::NotCaptured) => ValueTree::Cut,
-            Err(problem) => ValueTree::Problem(problem),
+            Ok(bytes) => self.value(&part.of, Object::start(&bytes, size), BitRange::default()),
+            Err(problem) => missing(problem),
         }
-    }
-
-    /// The parts of a value that the paths name. An empty path stands for the whole value.
-    fn chosen(
-        &mut self,
-        of: &Type,
-        object: Object<'_>,
-        at: BitRange,
-        paths: &[&[Arc<str>]],
-    ) -> Result<ValueTree, ValueProblem> {
-        if paths.iter().any(|path| path.is_empty()) || self.is_exhausted() || self.nesting >= NESTING {
-            return Ok(self.value(of, object, at));
-        }
-        self.nesting += 1;
-        let value = self.try_chosen(of, object, at, paths);
-        self.nesting -= 1;
-        value
-    }
-
-    fn try_chosen(
-        &mut self,
-        of: &Type,
-        object: Object<'_>,
-        at: BitRange,
-        paths: &[&[Arc<str>]],
-    ) -> Result<ValueTree, ValueProblem> {
-        let behind = |reader: &mut Self, kind, address: u64, to: Option<(u64, &Type)>| {
-            let Some((offset, to)) = to.filter(|_| address != 0) else { return Ok(pointer(kind, address, None)) };
-            let target = address.wrapping_add(offset);
-            let size = to.size.ok_or(ValueProblem::NoSize)?;
-            let bytes = reader.context.start_at(target, size)?;
-            let object = Object { is_cut: (bytes.len() as u64) < size, ..Object::new(&bytes) };
-            let value = reader.chosen(to, object, BitRange::default(), paths)?;
-            Ok(pointer(kind, address, Some(value)))
-        };
-        match &of.shape {
-            Shape::Pointer { to } => {
-                let kind = match self.is_raw(of) {
-                    true => AddressKind::Raw,
-                    false if of.name.starts_with('&') => AddressKind::Reference,
-                    false => AddressKind::Owner,
-                };
-                let address = self.address(of, object, at)?;
-                behind(self, kind, address, to.as_deref().map(|to| (0, to)))
-            }
-            Shape::Struct { members } => {
-                if self.is_rust() {
-                    if let Some(member) = transparent(of) {
-                        return self.chosen(&member.of, object, at.of_member(member)?, paths);
-                    }
-                    if let Some(CountedPointer { address, to }) = self.counted(of, object, at)? {
-                        return behind(self, AddressKind::Owner, address, to);
-                    }
-                }
-                Ok(self.chosen_members(short_name(&of.name).into(), members, object, at, paths))
-            }
-            Shape::Union { members } => {
-                Ok(self.chosen_members(short_name(&of.name).into(), members, object, at, paths))
-            }
-            Shape::Variants(variants) => {
-                let (chosen, value) = choose(variants, object, at.bit, self.context)?;
-                let name: Arc<str> = short_name(&of.name).into();
-                let Some(chosen) = chosen else { return Err(ValueProblem::InvalidDiscriminant { of: name, value }) };
-                let [member] = &*chosen.members else { return Ok(self.value(of, object, at)) };
-                let (Shape::Struct { members }, inner) = (&member.of.shape, at.of_member(member)?) else {
-                    return Ok(self.value(of, object, at));
-                };
-                let value = match (&*chosen.name, &**members) {
-                    ("None", []) => return Ok(self.value(of, object, at)),
-                    // Looked through as `?` does.
-                    ("Some", [payload]) => {
-                        let value = self.chosen(&payload.of, object, inner.of_member(payload)?, paths)?;
-                        let members = vec![MemberValue { name: Arc::clone(&payload.name), value }];
-                        let name = Arc::clone(&chosen.name);
-                        ValueTree::Structure(StructureValue { name, is_tuple: true, members, is_cut: false })
-                    }
-                    _ => self.chosen_members(Arc::clone(&chosen.name), members, object, inner, paths),
-                };
-                let (name, of) = (Arc::clone(&chosen.name), name);
-                Ok(ValueTree::Variant(Box::new(VariantValue { of, name, value, common: Vec::new() })))
-            }
-            _ => {
-                let first = paths.iter().find_map(|path| path.first());
-                Err(ValueProblem::NoMember(first.map_or_else(|| "".into(), Arc::clone)))
-            }
-        }
-    }
-
-    fn chosen_members(
-        &mut self,
-        name: Arc<str>,
-        members: &[Member],
-        object: Object<'_>,
-        at: BitRange,
-        paths: &[&[Arc<str>]],
-    ) -> ValueTree {
-        let mut groups: Vec<PathGroup<'_>> = Vec::new();
-        for path in paths {
-            let Some((first, rest)) = path.split_first() else { continue };
-            match groups.iter_mut().find(|(known, _)| *known == first) {
-                Some((_, group)) => group.push(rest),
-                None => groups.push((first, vec![rest])),
-            }
-        }
-        let is_tuple =
-            self.is_rust() && members.iter().all(|member| is_tuple_index(&member.name)) && !members.is_empty();
-        let name = if name.starts_with('(') { "".into() } else { name };
-        let mut structure = StructureValue { name, is_tuple: false, members: Vec::new(), is_cut: false };
-        self.spend(structure.name.len());
-        for (name, group) in groups {
-            self.spend(name.len().saturating_add(4));
-            let value = match find(members, name, is_tuple, at, ANONYMOUS) {
-                Some((member, Ok(at))) => self.chosen(&member.of, object, at, &group),
-                Some((_, Err(problem))) => Err(problem),
-                None => Err(ValueProblem::NoMember(Arc::clone(name))),
-            };
-            let value = value.unwrap_or_else(|problem| match problem {
-                ValueProblem::NotCaptured => ValueTree::Cut,
-                problem => ValueTree::Problem(problem),
-            });
-            structure.members.push(MemberValue { name: Arc::clone(name), value });
-        }
-        ValueTree::Structure(structure)
     }
 }
 
-/// Paths that begin with the same name, without it.
-type PathGroup<'p> = (&'p Arc<str>, Vec<&'p [Arc<str>]>);
-
-/// The member of this name and its position, also in anonymous members and base classes.
-fn find<'t>(
-    members: &'t [Member],
-    name: &str,
-    is_tuple: bool,
-    at: BitRange,
-    left: u32,
-) -> Option<(&'t Member, Result<BitRange, ValueProblem>)> {
-    let is_it = |member: &&Member| {
-        *member.name == *name || is_tuple && member.name.strip_prefix("__").is_some_and(|index| index == name)
-    };
-    if let Some(member) = members.iter().find(is_it) {
-        return Some((member, at.of_member(member)));
+/// What stands for a value that is not known.
+pub(super) fn missing(problem: ValueProblem) -> ValueTree {
+    match problem {
+        ValueProblem::NotCaptured => ValueTree::Cut,
+        problem => ValueTree::Problem(problem),
     }
-    let left = left.checked_sub(1)?;
-    members.iter().filter(|member| member.name.is_empty()).find_map(|outer| {
-        let (Shape::Struct { members } | Shape::Union { members }) = &outer.of.shape else { return None };
-        find(members, name, false, at.of_member(outer).ok()?, left)
-    })
 }
 
 fn integer(bits: u128, size: u64, is_signed: bool) -> ValueTree {
@@ -649,7 +499,7 @@ fn character(bits: u128, size: u64, signed: bool) -> Result<ValueTree, ValueProb
     }
 }
 
-fn pointer(kind: AddressKind, address: u64, to: Option<ValueTree>) -> ValueTree {
+pub(super) fn pointer(kind: AddressKind, address: u64, to: Option<ValueTree>) -> ValueTree {
     ValueTree::Address(Box::new(AddressValue { address, kind, to }))
 }
 
@@ -662,13 +512,8 @@ fn is_text(of: &Type) -> bool {
     }
 }
 
-/// Whether a type is C's `char`.
-fn is_letter(of: &Type) -> bool {
-    matches!(of.shape, Shape::Character { .. }) && of.size == Some(1)
-}
-
 /// Whether a member has the name of a member of a tuple.
-fn is_tuple_index(name: &str) -> bool {
+pub(super) fn is_tuple_index(name: &str) -> bool {
     name.strip_prefix("__").unwrap_or(name).parse::<u32>().is_ok()
 }
 

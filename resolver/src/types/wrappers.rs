@@ -77,6 +77,11 @@ pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
     }
 }
 
+/// Whether a type is C's `char`.
+pub(crate) fn is_letter(of: &Type) -> bool {
+    of.size == Some(1) && matches!(of.shape, Shape::Character { .. })
+}
+
 /// Whether a type is a C character or a byte.
 pub(super) fn is_byte(of: &Type) -> bool {
     of.size == Some(1) && matches!(of.shape, Shape::Character { .. } | Shape::Integer { .. })
