@@ -94,12 +94,8 @@ fn median(mut of: Vec<f64>) -> f64 {
 
 /// A marker with four numbers.
 fn plan() -> Plan {
-    let argument = |text: &str, field, size, kind: NumberKind| PlannedArgument {
-        text: text.into(),
-        alias: None,
-        source: Source::Read(Reading::Number { field, size, kind }),
-        names: None,
-        shown: None,
+    let argument = |text: &str, field, size, kind: NumberKind| {
+        PlannedArgument::new(text.into(), Source::Read(Reading::Number { field, size, kind }))
     };
     Plan {
         images: vec![PlannedImage {

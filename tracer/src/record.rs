@@ -14,6 +14,8 @@
 //!
 //! Numbers are in the byte order of the machine. Every field starts at a multiple of 8.
 
+use crate::whole::area;
+
 /// Offset of the time.
 pub const TIME: u16 = 0;
 /// Offset of the thread and the process.
@@ -59,8 +61,7 @@ impl FieldKind {
         match self {
             Self::Number => 8,
             Self::Text(most) | Self::Bytes(most) => most.saturating_add(16).div_ceil(8).saturating_mul(8),
-            // The kernel does not know that less is copied than a power of two.
-            Self::Whole(most) => most.saturating_add(8).max(64).next_power_of_two().saturating_add(8),
+            Self::Whole(most) => area(most).saturating_add(8),
             Self::Inline(size) => size,
             Self::Located(_) => 4,
         }

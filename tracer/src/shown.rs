@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 use simple_markers_record::ByteOrder;
 use simple_markers_record::value_form::{Alignment, FormatSpec, FormatTrait, ValueForm, value_form};
 use simple_markers_resolver::types::{
-    IntegerValue, Limits, MemberChoice, MemoryChunk, MemorySnapshot, Object, ReadContext, TextValue, ValueTree,
-    tree_of, write_json, write_text,
+    IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, tree_of, write_json,
+    write_text,
 };
 
 use crate::plan::ShownType;
@@ -34,17 +34,13 @@ impl ShownType {
             Value::Whole(all) => {
                 let mut all = chunks(all);
                 let first = all.next()?;
-                memory.extend(all.map(|it| MemoryChunk {
-                    address: it.address,
-                    bytes: it.bytes,
-                    is_fault: it.is_unreadable,
-                }));
+                memory.extend(all);
                 first.bytes
             }
             Value::Null | Value::Array { .. } => return None,
         };
-        let is_cut = self.of.size.is_some_and(|size| size > bytes.len() as u64);
-        let object = Object { bytes, optimized_out: &self.gone, is_cut };
+        let size = self.of.size.unwrap_or(0);
+        let object = Object { optimized_out: &self.gone, ..Object::start(bytes, size) };
         let context = ReadContext {
             byte_order: ByteOrder::Little,
             language: self.language,

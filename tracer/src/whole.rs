@@ -11,24 +11,25 @@
 //!
 //! [`ReadTable`]: simple_markers_resolver::types::ReadTable
 
+use simple_markers_resolver::types::MemoryChunk;
+
+use crate::plan::MAX_WHOLE;
+
 /// The size of what precedes the bytes of a chunk.
 pub const CHUNK_HEADER: u16 = 16;
 /// The bit of a chunk that says that its memory could not be read, in the word at offset 8.
 pub const UNREADABLE_BIT: u32 = 48;
 
-/// A chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk<'a> {
-    /// The address from which it was read.
-    pub address: u64,
-    /// The bytes.
-    pub bytes: &'a [u8],
-    /// Whether the memory there could not be read.
-    pub is_unreadable: bool,
+/// The size of the memory for the chunks of a value of which so many bytes are read at most: a power of
+/// two, by which the kernel knows that nothing is written behind it. The last 8 bytes are not used.
+#[must_use]
+pub const fn area(most: u16) -> u16 {
+    let size = if most > MAX_WHOLE { MAX_WHOLE } else { most } + 8;
+    if size < 64 { 64 } else { size.next_power_of_two() }
 }
 
 /// The chunks of a value. They end where the bytes are no chunk.
-pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> + Clone {
+pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = MemoryChunk<'_>> + Clone {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let (address, behind) = rest.split_first_chunk()?;
@@ -37,7 +38,7 @@ pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> + Clone {
         let length = word as u32 as usize;
         let bytes = behind.get(..length)?;
         rest = behind.get(length.next_multiple_of(8)..).unwrap_or_default();
-        Some(Chunk { address, bytes, is_unreadable: word >> UNREADABLE_BIT & 1 == 1 })
+        Some(MemoryChunk { address, bytes, is_fault: word >> UNREADABLE_BIT & 1 == 1 })
     })
 }
 
@@ -51,8 +52,8 @@ mod tests {
             |address: u64, word: u64, bytes: &[u8]| [&address.to_le_bytes()[..], &word.to_le_bytes(), bytes].concat();
         let all =
             [chunk(0x1000, 3 | 7 << 32, b"abc.....").as_slice(), &chunk(0x2000, 1 << UNREADABLE_BIT, &[])].concat();
-        let first = Chunk { address: 0x1000, bytes: b"abc", is_unreadable: false };
-        let second = Chunk { address: 0x2000, bytes: b"", is_unreadable: true };
+        let first = MemoryChunk { address: 0x1000, bytes: b"abc", is_fault: false };
+        let second = MemoryChunk { address: 0x2000, bytes: b"", is_fault: true };
         assert_eq!(chunks(&all).collect::<Vec<_>>(), [first, second]);
         assert_eq!(chunks(&all[..all.len() - 1]).collect::<Vec<_>>(), [first]);
         assert_eq!(chunks(&chunk(1, u64::from(u32::MAX), b"abc")).count(), 0);

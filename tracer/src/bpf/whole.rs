@@ -7,14 +7,15 @@
 //! one round to the next is in the slot.
 
 use simple_markers_resolver::export::ValueBytes;
-use simple_markers_resolver::types::{FollowStep, ReadCount, ReadPlace, ReadStep, ReadTable};
+use simple_markers_resolver::location::Expr;
+use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 
 use super::assembler::Label;
 use super::expression::Compiler;
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
-use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT};
+use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, area};
 
 /// How many slots there are.
 pub const SLOTS: u32 = 64;
@@ -44,7 +45,7 @@ const TOUCHED: i16 = 56;
 pub(super) const CHUNKS: i16 = 64;
 
 /// The size of a slot.
-pub const SLOT_SIZE: u32 = CHUNKS as u32 + 2 * (MAX_WHOLE as u32 + 8) + CHUNK_HEADER as u32;
+pub const SLOT_SIZE: u32 = CHUNKS as u32 + 2 * area(MAX_WHOLE) as u32 + CHUNK_HEADER as u32;
 
 /// The size of a step in its map.
 const STEP_SIZE_BITS: i32 = 5;
@@ -101,11 +102,6 @@ pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
     value
 }
 
-/// The size of the chunks of an input, a power of two. The last 8 bytes are not used.
-pub(super) fn area(input: &WholeInput) -> i32 {
-    i32::from(input.most.min(MAX_WHOLE) + 8).max(64).unsigned_abs().next_power_of_two() as i32
-}
-
 impl Program<'_> {
     /// Reads a whole value. The word of the stack gets the address of its slot, or 0 if it could not be
     /// read. `R7` and `R8` are used.
@@ -156,7 +152,7 @@ impl Program<'_> {
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
         code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, done);
         code.load(Size::Eight, Reg::R2, Reg::R3, USED);
-        code.alu_immediate(Alu::And, Reg::R2, area(input) - 1);
+        code.alu_immediate(Alu::And, Reg::R2, i32::from(area(input.most)) - 1);
         code.store(Size::Eight, Reg::R7, offset, Reg::R2);
         code.copy(Reg::R1, Reg::R7);
         code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 8);
@@ -227,7 +223,7 @@ impl Program<'_> {
             }
         }
         // Without all of the bytes, the steps would look behind them.
-        let start = if is_whole { input.start } else { simple_markers_resolver::types::NO_STEPS };
+        let start = if is_whole { input.start } else { NO_STEPS };
         let code = &mut self.code;
         code.set(Reg::R1, u64::from(length) | u64::from(start) << 32);
         code.store(Size::Eight, Reg::R7, CHUNKS + 8, Reg::R1);
@@ -239,11 +235,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    fn compute_to_r0(
-        &mut self,
-        value: &simple_markers_resolver::location::Expr,
-        failed: Label,
-    ) -> Result<(), Uncompilable> {
+    fn compute_to_r0(&mut self, value: &Expr, failed: Label) -> Result<(), Uncompilable> {
         Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed }.value(value)
     }
 
@@ -254,7 +246,7 @@ impl Program<'_> {
 
     /// Takes the steps of the elements of each chunk, in the order of the chunks.
     fn follow_all(&mut self, input: &WholeInput, table: &ReadTable) {
-        let area = area(input);
+        let area = i32::from(area(input.most));
         let code = &mut self.code;
         let (round, next, done) = (code.label(), code.label(), code.label());
         let (advance, test, follow, other_chunk) = (code.label(), code.label(), code.label(), code.label());
@@ -282,11 +274,10 @@ impl Program<'_> {
         let code = &mut self.code;
         code.load(Size::Four, Reg::R5, Reg::R3, CHUNKS + 8);
         code.jump_if(JumpCondition::Greater, Reg::R2, Reg::R5, other_chunk);
-        code.load(Size::Two, Reg::R1, Reg::R3, CHUNKS + 12);
-        code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
-        code.jump(next);
+        self.first_step(next);
 
         // The next chunk, if there is one.
+        let code = &mut self.code;
         code.place(other_chunk);
         code.alu_immediate(Alu::Add, Reg::R5, i32::from(CHUNK_HEADER) + 7);
         code.alu_immediate(Alu::And, Reg::R5, -8);
@@ -297,12 +288,9 @@ impl Program<'_> {
         code.jump_if(JumpCondition::GreaterEqual, Reg::R3, Reg::R1, done);
         code.store_immediate(Size::Eight, Reg::R7, ELEMENT, 0);
         self.chunk(Reg::R3, area);
-        let code = &mut self.code;
-        code.load(Size::Two, Reg::R1, Reg::R3, CHUNKS + 12);
-        code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
-        code.jump(next);
+        self.first_step(next);
 
-        code.place(test);
+        self.code.place(test);
         self.test_step(area, advance, next);
         self.code.place(follow);
         self.follow_step(input, area, advance, next);
@@ -418,15 +406,7 @@ impl Program<'_> {
         code.alu_immediate(Alu::And, Reg::R4, 0xffff);
         code.alu_immediate(Alu::Lsh, Reg::R4, 32);
         code.alu(Alu::Or, Reg::R4, Reg::R2);
-        self.next_step(Reg::R5);
-        self.chunk(Reg::R3, area);
-        let code = &mut self.code;
-        code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R4);
-        code.copy(Reg::R1, Reg::R3);
-        code.alu_immediate(Alu::Add, Reg::R1, i32::from(CHUNKS) + i32::from(CHUNK_HEADER));
-        code.load(Size::Eight, Reg::R4, Reg::R7, ADDRESS);
-        code.store(Size::Eight, Reg::R3, CHUNKS, Reg::R4);
-        code.copy(Reg::R3, Reg::R4);
+        self.begin_chunk(area, Some(Reg::R4));
         self.copy_from_program();
         let code = &mut self.code;
         code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, failed);
@@ -474,14 +454,8 @@ impl Program<'_> {
         code.copy(Reg::R2, Reg::R5);
         code.place(is_short);
         code.alu_immediate(Alu::And, Reg::R2, area - 1);
-        self.next_step(Reg::R5);
-        self.chunk(Reg::R3, area);
+        self.begin_chunk(area, None);
         let code = &mut self.code;
-        code.copy(Reg::R1, Reg::R3);
-        code.alu_immediate(Alu::Add, Reg::R1, i32::from(CHUNKS) + i32::from(CHUNK_HEADER));
-        code.load(Size::Eight, Reg::R4, Reg::R7, ADDRESS);
-        code.store(Size::Eight, Reg::R3, CHUNKS, Reg::R4);
-        code.copy(Reg::R3, Reg::R4);
         code.call(Helper::ProbeReadUserStr);
         code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, failed);
         code.alu_immediate(Alu::And, Reg::R0, area - 1);
@@ -491,6 +465,29 @@ impl Program<'_> {
         code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R0);
         code.copy(Reg::R2, Reg::R0);
         code.jump(add);
+    }
+
+    /// Begins the chunk at the offset in `R3`, with the address that is read and what its header says of
+    /// it. `R1` is where its bytes go, and `R3` the address. `R4` and `R5` are overwritten.
+    fn begin_chunk(&mut self, area: i32, length_and_steps: Option<Reg>) {
+        self.next_step(Reg::R5);
+        self.chunk(Reg::R3, area);
+        let code = &mut self.code;
+        if let Some(word) = length_and_steps {
+            code.store(Size::Eight, Reg::R3, CHUNKS + 8, word);
+        }
+        code.copy(Reg::R1, Reg::R3);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(CHUNKS) + i32::from(CHUNK_HEADER));
+        code.load(Size::Eight, Reg::R4, Reg::R7, ADDRESS);
+        code.store(Size::Eight, Reg::R3, CHUNKS, Reg::R4);
+        code.copy(Reg::R3, Reg::R4);
+    }
+
+    /// Goes on to the first step of the elements of the chunk at `R3`.
+    fn first_step(&mut self, next: Label) {
+        self.code.load(Size::Two, Reg::R1, Reg::R3, CHUNKS + 12);
+        self.code.store(Size::Eight, Reg::R7, STEP, Reg::R1);
+        self.code.jump(next);
     }
 
     /// Begins at another element than the first, if the step at `R5` says so, and leaves fewer elements in

@@ -29,13 +29,7 @@ fn marker(image: usize, name: &str, format: &str, sites: usize) -> PlannedMarker
 }
 
 fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument {
-        text: text.into(),
-        alias: None,
-        source,
-        names: None,
-        shown: None,
-    };
+    let argument = |(text, source): (&str, Source)| PlannedArgument::new(text.into(), source);
     PlannedSite {
         image: 0,
         marker,

@@ -53,13 +53,7 @@ impl Plan {
         let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
         for EventField { name, offset, place, reading } in event.fields.iter().cloned() {
             inputs.push(Input::Field { offset, place });
-            arguments.push(PlannedArgument {
-                text: name,
-                alias: None,
-                source: Source::Read(reading),
-                names: None,
-                shown: None,
-            });
+            arguments.push(PlannedArgument::new(name, Source::Read(reading)));
         }
         let (file, format, event) = (Arc::from(""), Arc::from(""), Some(Arc::new(event)));
         self.markers.push(PlannedMarker { image, name, file, line: 0, format, sites: 1, event });

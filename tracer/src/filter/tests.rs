@@ -198,13 +198,7 @@ fn site() -> PlannedSite {
         ("lost", Source::Unread(UnreadReason::TooMany)),
         ("texts", Source::Either(Reading::Text { field: 2 }, Reading::Text { field: 3 })),
     ];
-    let argument = |(text, source): (&str, Source)| PlannedArgument {
-        text: text.into(),
-        alias: None,
-        source,
-        names: None,
-        shown: None,
-    };
+    let argument = |(text, source): (&str, Source)| PlannedArgument::new(text.into(), source);
     let address = || Expr::constant(0x1000);
     PlannedSite {
         image: 0,

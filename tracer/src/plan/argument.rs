@@ -34,6 +34,14 @@ pub struct PlannedArgument {
     pub shown: Option<Arc<ShownType>>,
 }
 
+impl PlannedArgument {
+    /// An argument with nothing but a text and a source.
+    #[must_use]
+    pub fn new(text: Arc<str>, source: Source) -> Self {
+        Self { text, alias: None, source, names: None, shown: None }
+    }
+}
+
 /// Where the value of an argument comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -332,6 +340,6 @@ impl TryFrom<ArgumentMembers> for PlannedArgument {
             (None, None, None) => Source::Read(Reading::try_from(&members)?),
         };
         let text = members.text.ok_or("missing field `text`")?;
-        Ok(Self { text, alias: members.alias, source, names: None, shown: members.shown })
+        Ok(Self { alias: members.alias, shown: members.shown, ..Self::new(text, source) })
     }
 }

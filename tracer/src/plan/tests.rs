@@ -60,13 +60,7 @@ fn expressions() -> Vec<Expr> {
 }
 
 fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument {
-        text: text.into(),
-        alias: None,
-        source,
-        names: None,
-        shown: None,
-    };
+    let argument = |(text, source): (&str, Source)| PlannedArgument::new(text.into(), source);
     PlannedSite {
         image: marker / 2,
         marker,

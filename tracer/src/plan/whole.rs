@@ -77,7 +77,7 @@ pub struct ShownType {
 #[derive(Serialize, Deserialize)]
 struct FiledType {
     form: Arc<str>,
-    language: FiledLanguage,
+    language: Language,
     /// The number of the type.
     of: usize,
     types: TypeTable,
@@ -85,19 +85,10 @@ struct FiledType {
     gone: Vec<(u64, u64)>,
 }
 
-/// The name of a language.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum FiledLanguage {
-    C,
-    Rust,
-}
-
 impl From<ShownType> for FiledType {
     fn from(ShownType { of, language, form, gone }: ShownType) -> Self {
         let (types, numbers) = TypeTable::new(&[of]);
         let of = numbers.first().copied().flatten().unwrap_or(usize::MAX);
-        let language = if language == Language::Rust { FiledLanguage::Rust } else { FiledLanguage::C };
         Self { form, language, of, types, gone: gone.into_iter().map(|gone| (gone.start, gone.end)).collect() }
     }
 }
@@ -108,10 +99,6 @@ impl TryFrom<FiledType> for ShownType {
     fn try_from(FiledType { form, language, of, types, gone }: FiledType) -> Result<Self, String> {
         let types = types.types("types").map_err(|error| error.to_string())?;
         let of = types.get(of).ok_or("`of` is the number of no type")?;
-        let language = match language {
-            FiledLanguage::Rust => Language::Rust,
-            FiledLanguage::C => Language::C,
-        };
         let gone = gone.into_iter().map(|(start, end)| start..end).collect();
         Ok(Self { of: Arc::clone(of), language, form, gone })
     }

@@ -327,7 +327,7 @@ fn recorded(
             _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
         };
         let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
-        arguments.push(PlannedArgument { text, alias: None, source: Source::Read(reading), names, shown: None });
+        arguments.push(PlannedArgument { names, ..PlannedArgument::new(text, Source::Read(reading)) });
         limits.push(wanted.precision.filter(|_| is_text).map(|precision| match precision {
             Precision::Digits(digits) => TextLimit::Bytes(digits),
             Precision::Argument { index, .. } => TextLimit::Argument(index),

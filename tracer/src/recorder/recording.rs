@@ -204,13 +204,7 @@ fn site(marker: usize, format: &str, arguments: &str, types: &str) -> Option<Pla
             None => return None,
         };
         let names = names.get(number).cloned().flatten();
-        planned.push(PlannedArgument {
-            text: Arc::from(*text),
-            alias: None,
-            source: Source::Read(reading),
-            names,
-            shown: None,
-        });
+        planned.push(PlannedArgument { names, ..PlannedArgument::new(Arc::from(*text), Source::Read(reading)) });
         limits.push(conversion.filter(|_| *of == "s").and_then(|conversion| match conversion.precision? {
             Count::Digits(digits) => Some(TextLimit::Bytes(digits)),
             Count::Argument => Some(TextLimit::Argument(number.checked_sub(1)?)),
