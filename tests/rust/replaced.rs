@@ -1,6 +1,7 @@
 //! Files that are built again, moved, removed or overwritten while they are watched.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,8 @@ use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::hits;
 
-/// Passes a marker as often as its argument says; -1: until it is killed. `MORE` passes another one.
+/// Passes a marker as often as its argument says; -1: until it is killed, with a byte for whoever waits until
+/// it has begun. `MORE` passes another one.
 const SOURCE: &str = r#"
 #include <stdlib.h>
 #include <unistd.h>
@@ -38,6 +40,8 @@ __attribute__((noinline)) PUBLIC void at(int i) {
 #ifndef LIBRARY
 int main(int count, char **values) {
     int most = count > 1 ? atoi(values[1]) : 0;
+    if (most < 0 && write(1, "", 1) != 1)
+        return 1;
     for (int i = 0; most < 0 || i < most; i++) {
         at(i);
         if (most < 0)
@@ -140,7 +144,9 @@ fn is_watched_however_it_is_replaced(engine: &str) {
     let program = folder.path().join("target/built");
     fs::copy(&builds[0], &program).expect("a copy");
     let smark = Smark::start(folder.path(), &["trace", "--json", "--engine", engine, text(&program)]);
-    let mut old = Process::start(Command::new("timeout").arg("100").arg(&program).arg("-1").stdout(Stdio::null()));
+    let mut old = Process::start(Command::new("timeout").arg("100").arg(&program).arg("-1").stdout(Stdio::piped()));
+    // Otherwise it may begin when the file is another one.
+    old.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("it begins");
     let first = run(&program, "2");
     let mut runs = Vec::new();
     for (number, way) in WAYS.iter().enumerate() {
