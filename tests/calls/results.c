@@ -56,6 +56,7 @@ static void show(const char *name, const void *value, const void *mask, unsigned
     of(mixed, short a; char b; char c; int d; float e;, M(a) M(b) M(c) M(d) M(e))                          \
     of(nested, struct { int x; } a; struct { float x; } b; double c;, M(a) M(b) M(c))                      \
     of(either, union { int x; float y; } a; double b;, M(a) M(b))                                          \
+    of(only, union { float x; } a;, M(a))                                                                  \
     of(wide, __int128 a;, M(a))                                                                            \
     of(aligned, char a __attribute__((aligned(16)));, M(a))                                                \
     of(extended, long double a;, M(a))

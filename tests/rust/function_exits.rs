@@ -16,6 +16,7 @@ use simple_markers_resolver::resolve::{
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::fixture;
 use simple_markers_tests::gdb::{Next, Session, Stopped};
+use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::tools::{find, run};
 
 /// The markers that a mark makes.
@@ -128,9 +129,12 @@ fn is_same(read: &str, printed: &str) -> bool {
 
 /// Compares the results of the functions `result_*` of a program with what it prints. Returns the reasons
 /// of those without a location, by their functions.
-fn compare(program: &Path) -> BTreeMap<String, String> {
-    // gdb loads it at fixed addresses too, so that pointers are the same.
-    let printed = run(Command::new("setarch").arg("-R").arg(program));
+fn compare(computer: Computer, program: &Path) -> BTreeMap<String, String> {
+    // gdb loads it at fixed addresses too, so that pointers are the same. So does an emulator.
+    let printed = match computer {
+        Computer::Here => run(Command::new("setarch").arg("-R").arg(program)),
+        _ => run(&mut computer.runs(program)),
+    };
     let printed: BTreeMap<&str, &str> = printed.lines().filter_map(|line| line.split_once(' ')).collect();
     let found = marked(program, "result_*() return \"%d\", $return");
     assert_eq!(found.len(), printed.len() + 1, "each function but `result_nothing` prints");
@@ -155,7 +159,7 @@ fn compare(program: &Path) -> BTreeMap<String, String> {
             }
         }
     }
-    let session = Session::start(Computer::Here, program, "");
+    let session = Session::start(computer, program, "");
     let addresses: Vec<Vaddr> = located.keys().copied().collect();
     session.stop_at(&addresses, 1);
     let mut seen = Vec::new();
@@ -185,7 +189,7 @@ fn results_of_c_are_where_the_convention_says(compiler: &str) {
         let mut compile = Command::new(compiler);
         compile.args(["-g", "-w", level, "-x", language]).arg(&source).arg("-o").arg(&program);
         run(&mut compile);
-        let refused = compare(&program);
+        let refused = compare(Computer::Here, &program);
         let mut expected = vec![("result_extended", "x87"), ("result_longdouble", "x87"), ("result_vector", "type")];
         // gcc 12 does not say how a class is passed, and this one has a constructor that copies.
         if compiler == "g++" {
@@ -193,6 +197,31 @@ fn results_of_c_are_where_the_convention_says(compiler: &str) {
         }
         let expected = expected.into_iter().map(|(name, why)| (name.to_owned(), why.to_owned()));
         assert_eq!(refused, expected.collect(), "{compiler} {level}");
+    }
+}
+
+#[test(cases = ["aarch64", "riscv64"], desk = [1])]
+fn results_on_other_processors_are_where_the_convention_says(processor: &str) {
+    let computer = if processor == "aarch64" { Computer::Aarch64 } else { Computer::Riscv64 };
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/calls/results.c");
+    for (compiler, level) in [(Compiler::Gcc, "-O0"), (Compiler::Gcc, "-O2"), (Compiler::Clang, "-O2")] {
+        if !computer.has(compiler) {
+            return;
+        }
+        let program = folder.path().join(format!("results{level}{}", compiler.name()));
+        let mut compile = computer.compilation(compiler, Language::C);
+        compile.args(["-g", "-w", level]).arg(&source).arg("-o").arg(&program);
+        run(&mut compile);
+        let refused = compare(computer, &program);
+        let mut expected = vec![("result_large_array", "address_lost"), ("result_three_longs", "address_lost")];
+        // AArch64 has four doubles in registers.
+        if computer == Computer::Riscv64 {
+            expected.push(("result_four_doubles", "address_lost"));
+        }
+        expected.push(("result_vector", "type"));
+        let expected = expected.into_iter().map(|(name, why)| (name.to_owned(), why.to_owned()));
+        assert_eq!(refused, expected.collect(), "{processor} {} {level}", compiler.name());
     }
 }
 
@@ -207,7 +236,7 @@ fn results_of_rust_are_where_they_are_certain(level: &str) {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["--edition=2024", "-g", "-C", &format!("opt-level={level}")]).arg(&source).arg("-o").arg(&program);
     run(&mut rustc);
-    let refused = compare(&program);
+    let refused = compare(Computer::Here, &program);
     let expected = [("result_option", "rust_type"), ("result_small_pair", "rust_type"), ("result_two_words", "type")];
     let expected = expected.into_iter().map(|(name, why)| (name.to_owned(), why.to_owned()));
     assert_eq!(refused, expected.collect(), "{level}");

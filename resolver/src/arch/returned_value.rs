@@ -32,15 +32,24 @@ pub(crate) struct ScalarField {
     pub(crate) size: u64,
     pub(crate) kind: ScalarKind,
     pub(crate) is_bit_field: bool,
-    /// Whether it is an element of an array, or a member of a union.
-    pub(crate) is_repeated: bool,
+    pub(crate) enclosure: Enclosure,
+}
+
+/// What a number or a pointer is in, besides structures. A union counts, also if it is in an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Enclosure {
+    Structure,
+    Array,
+    Union,
 }
 
 /// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
-    /// An integer, a pointer, a Boolean, a character or an enumeration.
+    /// An integer, a Boolean, a character or an enumeration.
     Integer,
+    /// A pointer or a reference.
+    Pointer,
     /// A floating-point number: `half`, `float`, `double` or `long double`.
     Float,
 }
@@ -139,11 +148,11 @@ impl ReturnedValue {
             ReturnedKind::Scalar(kind) => Ok(Some(vec![*kind])),
             ReturnedKind::Aggregate { .. } if self.size > word.saturating_mul(2) => Ok(None),
             ReturnedKind::Aggregate { fields, .. } => match fields.as_slice() {
-                _ if fields.iter().any(|field| field.is_repeated) => Err(ResultProblem::RustType),
+                _ if fields.iter().any(|field| field.enclosure != Enclosure::Structure) => Err(ResultProblem::RustType),
                 [field] if field.size == self.size.saturating_mul(8) => Ok(Some(vec![field.kind])),
                 [one, other] => {
                     let is_word =
-                        |field: &ScalarField| field.size == word.saturating_mul(8) && field.kind == ScalarKind::Integer;
+                        |field: &ScalarField| field.size == word.saturating_mul(8) && field.kind != ScalarKind::Float;
                     let is_pair = is_word(one) && is_word(other) && one.offset != other.offset;
                     if is_pair { Ok(Some(vec![one.kind, other.kind])) } else { Err(ResultProblem::RustType) }
                 }

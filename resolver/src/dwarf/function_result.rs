@@ -9,7 +9,7 @@ use super::types::{TypeRef, Types, is_aggregate, is_pointer, is_reference};
 use super::unit::{Die, is_c, is_cxx};
 use crate::Error;
 use crate::arch::returned_value::{
-    CallLanguage, LARGEST, Passing, ResultProblem, ReturnedKind, ReturnedValue, ScalarField, ScalarKind,
+    CallLanguage, Enclosure, LARGEST, Passing, ResultProblem, ReturnedKind, ReturnedValue, ScalarField, ScalarKind,
 };
 use crate::error::DwarfProblem;
 
@@ -76,7 +76,7 @@ impl Types<'_> {
         let Some(size) = size else { return Ok(Err(ResultProblem::Type)) };
         let mut fields = FlatType::default();
         let is_aggregate = is_aggregate(self.type_tag(of)?);
-        self.flatten(of, 0, false, &mut fields, 0)?;
+        self.flatten(of, 0, Enclosure::Structure, &mut fields, 0)?;
         if let Some(problem) = fields.problem {
             return Ok(Err(problem));
         }
@@ -96,7 +96,7 @@ impl Types<'_> {
         &self,
         of: TypeRef,
         offset: u64,
-        is_repeated: bool,
+        enclosure: Enclosure,
         fields: &mut FlatType,
         nesting: u32,
     ) -> Result<(), Error> {
@@ -106,16 +106,16 @@ impl Types<'_> {
         let Some(of) = self.strip(of)? else { return Ok(()) };
         let tag = self.type_tag(of)?;
         let kind = match tag {
-            _ if is_pointer(tag) => Some(ScalarKind::Integer),
+            _ if is_pointer(tag) => Some(ScalarKind::Pointer),
             dw::DW_TAG_enumeration_type => Some(ScalarKind::Integer),
             dw::DW_TAG_base_type => self.number(of.die)?,
-            dw::DW_TAG_array_type => return self.flatten_array(of, offset, fields, nesting),
-            _ if is_aggregate(tag) => return self.flatten_members(of.die, offset, is_repeated, fields, nesting),
+            dw::DW_TAG_array_type => return self.flatten_array(of, offset, enclosure, fields, nesting),
+            _ if is_aggregate(tag) => return self.flatten_members(of.die, offset, enclosure, fields, nesting),
             _ => None,
         };
         match (kind, self.type_size(of)?.and_then(|size| size.checked_mul(8))) {
             (Some(kind), Some(size)) if fields.all.len() < MOST => {
-                fields.all.push(ScalarField { offset, size, kind, is_bit_field: false, is_repeated });
+                fields.all.push(ScalarField { offset, size, kind, is_bit_field: false, enclosure });
             }
             _ => fields.problem = fields.problem.or(Some(ResultProblem::Type)),
         }
@@ -151,7 +151,14 @@ impl Types<'_> {
         })
     }
 
-    fn flatten_array(&self, of: TypeRef, offset: u64, fields: &mut FlatType, nesting: u32) -> Result<(), Error> {
+    fn flatten_array(
+        &self,
+        of: TypeRef,
+        offset: u64,
+        enclosure: Enclosure,
+        fields: &mut FlatType,
+        nesting: u32,
+    ) -> Result<(), Error> {
         let is_vector = self.units.own_attribute(of.die, dw::DW_AT_GNU_vector)?.is_some();
         if is_vector || self.odd_array(of.die)?.is_some() {
             fields.problem = fields.problem.or(Some(ResultProblem::Type));
@@ -170,7 +177,7 @@ impl Types<'_> {
                 break;
             }
             let start = index.saturating_mul(size).saturating_mul(8).saturating_add(offset);
-            self.flatten(element, start, true, fields, nesting + 1)?;
+            self.flatten(element, start, enclosure.max(Enclosure::Array), fields, nesting + 1)?;
         }
         Ok(())
     }
@@ -179,7 +186,7 @@ impl Types<'_> {
         &self,
         die: Die,
         offset: u64,
-        is_repeated: bool,
+        enclosure: Enclosure,
         fields: &mut FlatType,
         nesting: u32,
     ) -> Result<(), Error> {
@@ -194,7 +201,7 @@ impl Types<'_> {
                 return Ok(());
             }
         }
-        let is_union = self.units.tag(die)? == dw::DW_TAG_union_type;
+        let enclosure = if self.units.tag(die)? == dw::DW_TAG_union_type { Enclosure::Union } else { enclosure };
         for (_, tag) in self.units.children(die)? {
             if tag == dw::DW_TAG_variant_part {
                 fields.problem = fields.problem.or(Some(ResultProblem::RustType));
@@ -210,10 +217,10 @@ impl Types<'_> {
             match place.bit_size {
                 Some(size) if fields.all.len() < MOST => {
                     let kind = ScalarKind::Integer;
-                    fields.all.push(ScalarField { offset: start, size, kind, is_bit_field: true, is_repeated });
+                    fields.all.push(ScalarField { offset: start, size, kind, is_bit_field: true, enclosure });
                 }
                 Some(_) => fields.problem = fields.problem.or(Some(ResultProblem::Type)),
-                None => self.flatten(of, start, is_repeated || is_union, fields, nesting + 1)?,
+                None => self.flatten(of, start, enclosure, fields, nesting + 1)?,
             }
             if fields.problem.is_some() {
                 break;

@@ -35,8 +35,8 @@ pub(super) fn of(value: &ReturnedValue) -> Result<ReturnedPlace, ResultProblem> 
 
 fn scalar(kind: ScalarKind, size: u64) -> Result<ReturnedPlace, ResultProblem> {
     match kind {
-        ScalarKind::Integer if size <= 16 => Ok(ReturnedPlace::words(&INTEGERS, 8, size)),
         ScalarKind::Float if size <= 16 => Ok(ReturnedPlace::register(V0, size)),
+        ScalarKind::Integer | ScalarKind::Pointer if size <= 16 => Ok(ReturnedPlace::words(&INTEGERS, 8, size)),
         _ => Err(ResultProblem::Type),
     }
 }
@@ -61,6 +61,7 @@ fn floats(size: u64, fields: &[ScalarField]) -> Option<Vec<RegisterPart>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::returned_value::Enclosure;
 
     fn place(size: u64, fields: &[(u64, u64, ScalarKind)]) -> Result<ReturnedPlace, ResultProblem> {
         let field = |&(offset, size, kind): &(u64, u64, ScalarKind)| ScalarField {
@@ -68,7 +69,7 @@ mod tests {
             size: size * 8,
             kind,
             is_bit_field: false,
-            is_repeated: false,
+            enclosure: Enclosure::Structure,
         };
         let fields = fields.iter().map(field).collect();
         of(&ReturnedValue {

@@ -4,8 +4,8 @@
 use object::elf;
 
 use crate::arch::returned_value::{
-    CallLanguage, Passing, RegisterPart, ResultProblem, ReturnedKind, ReturnedPlace, ReturnedValue, ScalarField,
-    ScalarKind,
+    CallLanguage, Enclosure, Passing, RegisterPart, ResultProblem, ReturnedKind, ReturnedPlace, ReturnedValue,
+    ScalarField, ScalarKind,
 };
 
 /// a0 and a1, fa0 and fa1 by their DWARF numbers.
@@ -50,14 +50,16 @@ fn scalar(kind: ScalarKind, size: u64, widest_float: u64) -> Result<ReturnedPlac
 }
 
 /// The parts of one or two numbers of which one at least is a floating-point number: each in a register of
-/// its kind. `None` for other aggregates.
+/// its kind. `None` for other aggregates: a pointer is no integer here, and a union is none of them.
 fn floats(fields: &[ScalarField], widest_float: u64) -> Option<Vec<RegisterPart>> {
     let mut fields = fields.to_vec();
     fields.sort_by_key(|field| field.offset);
     let is_float = |field: &ScalarField| field.kind == ScalarKind::Float;
     let fits = |field: &ScalarField| field.size <= if is_float(field) { widest_float.saturating_mul(8) } else { 64 };
     let overlaps = fields.windows(2).any(|two| matches!(two, [one, other] if one.offset == other.offset));
-    if fields.len() > 2 || overlaps || !fields.iter().any(is_float) || !fields.iter().all(fits) {
+    let is_number =
+        |field: &ScalarField| field.kind != ScalarKind::Pointer && field.enclosure != Enclosure::Union && fits(field);
+    if fields.len() > 2 || overlaps || !fields.iter().any(is_float) || !fields.iter().all(is_number) {
         return None;
     }
     let (mut integers, mut floats) = (INTEGERS.into_iter(), FLOATS.into_iter());
@@ -75,7 +77,7 @@ mod tests {
     const DOUBLE: u32 = elf::EF_RISCV_FLOAT_ABI_DOUBLE;
 
     fn field(offset: u64, size: u64, kind: ScalarKind) -> ScalarField {
-        ScalarField { offset: offset * 8, size: size * 8, kind, is_bit_field: false, is_repeated: false }
+        ScalarField { offset: offset * 8, size: size * 8, kind, is_bit_field: false, enclosure: Enclosure::Structure }
     }
 
     fn place(size: u64, fields: &[ScalarField], flags: u32) -> Result<ReturnedPlace, ResultProblem> {

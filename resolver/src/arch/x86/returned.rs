@@ -35,12 +35,14 @@ pub(super) fn of_64(value: &ReturnedValue) -> Result<ReturnedPlace, ResultProble
 
 pub(super) fn of_32(value: &ReturnedValue) -> Result<ReturnedPlace, ResultProblem> {
     match (value.language, &value.kind) {
-        (CallLanguage::Rust, ReturnedKind::Scalar(ScalarKind::Integer)) => Ok(integer_32(value.size)),
+        (CallLanguage::Rust, ReturnedKind::Scalar(ScalarKind::Integer | ScalarKind::Pointer)) => {
+            Ok(integer_32(value.size))
+        }
         // Its floating-point numbers are in other registers since version 1.85.
         (CallLanguage::Rust, _) => Err(ResultProblem::RustType),
-        (_, ReturnedKind::Scalar(ScalarKind::Integer)) if value.size <= 8 => Ok(integer_32(value.size)),
-        (_, ReturnedKind::Scalar(ScalarKind::Integer)) => Err(ResultProblem::Type),
         (_, ReturnedKind::Scalar(ScalarKind::Float)) => Err(ResultProblem::X87),
+        (_, ReturnedKind::Scalar(_)) if value.size <= 8 => Ok(integer_32(value.size)),
+        (_, ReturnedKind::Scalar(_)) => Err(ResultProblem::Type),
         (_, ReturnedKind::Aggregate { .. }) => Ok(ReturnedPlace::MemoryAt(EAX)),
     }
 }
@@ -51,10 +53,10 @@ fn integer_32(size: u64) -> ReturnedPlace {
 
 fn scalar(kind: ScalarKind, size: u64) -> Result<ReturnedPlace, ResultProblem> {
     match kind {
-        ScalarKind::Integer if size <= 16 => Ok(ReturnedPlace::words(&INTEGERS, 8, size)),
         ScalarKind::Float if size <= 8 => Ok(ReturnedPlace::words(&VECTORS, 8, size)),
         ScalarKind::Float => Err(ResultProblem::X87),
-        ScalarKind::Integer => Err(ResultProblem::Type),
+        _ if size <= 16 => Ok(ReturnedPlace::words(&INTEGERS, 8, size)),
+        _ => Err(ResultProblem::Type),
     }
 }
 
@@ -93,9 +95,10 @@ fn aggregate(size: u64, fields: &[ScalarField], passing: Passing) -> Result<Retu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::returned_value::Enclosure;
 
     fn field(offset: u64, size: u64, kind: ScalarKind) -> ScalarField {
-        ScalarField { offset: offset * 8, size: size * 8, kind, is_bit_field: false, is_repeated: false }
+        ScalarField { offset: offset * 8, size: size * 8, kind, is_bit_field: false, enclosure: Enclosure::Structure }
     }
 
     fn of(size: u64, fields: &[ScalarField]) -> Result<ReturnedPlace, ResultProblem> {
@@ -153,7 +156,7 @@ mod tests {
         assert_eq!(of(16, &[field(0, 8, INTEGER), field(8, 8, INTEGER)]), parts(&[(0, 0, 8), (1, 8, 8)]));
         assert_eq!(of(8, &[field(0, 8, FLOAT)]), parts(&[(17, 0, 8)]));
         assert_eq!(of(8, &[field(0, 4, INTEGER), field(4, 4, INTEGER)]), Err(ResultProblem::RustType));
-        let element = ScalarField { is_repeated: true, ..field(0, 8, INTEGER) };
+        let element = ScalarField { enclosure: Enclosure::Array, ..field(0, 8, INTEGER) };
         assert_eq!(of(16, &[element, ScalarField { offset: 64, ..element }]), Err(ResultProblem::RustType));
         assert_eq!(of(24, &[]), Ok(ReturnedPlace::MemoryAt(0)));
     }
