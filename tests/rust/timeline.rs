@@ -58,6 +58,30 @@ fn interned(data: &Message, of: &str) -> HashMap<u64, String> {
     data.messages(of).map(|one| (one.number("iid"), one.text("name"))).collect()
 }
 
+/// The value of an annotation, as it is in JSON.
+fn nested(of: &Message) -> Json {
+    let mut value = Json::Null;
+    for (kind, field) in &of.0 {
+        match (kind.as_str(), field) {
+            ("name" | "name_iid", _) => {}
+            ("dict_entries", Field::Message(entry)) => value[entry.text("name")] = nested(entry),
+            ("array_values", Field::Message(element)) => match &mut value {
+                Json::Array(values) => values.push(nested(element)),
+                none => *none = json!([nested(element)]),
+            },
+            ("bool_value", Field::Scalar(word)) => value = Json::from(word == "true"),
+            (_, Field::Text(bytes)) => value = Json::from(from_bytes(bytes)),
+            ("double_value", Field::Scalar(number)) => value = Json::from(number.parse::<f64>().expect("a number")),
+            (_, Field::Scalar(number)) => match number.parse::<i128>().expect("a number") {
+                small if small.abs() <= 1 << 53 => value = Json::from(small as i64),
+                _ => value = Json::from(number.as_str()),
+            },
+            (_, Field::Message(_)) => panic!("{of:?}"),
+        }
+    }
+    value
+}
+
 impl Timeline {
     fn read(file: &Path, description: &Json) -> Self {
         let mut packets = decoded(file);
@@ -137,21 +161,12 @@ impl Timeline {
     /// An argument as `smark report --json` has it, and the name of its type.
     fn argument(&self, of: &Message) -> Json {
         let text = &self.names[&of.number("name_iid")];
-        if let Some(why) = of.message("dict_entries") {
+        let why = of.message("dict_entries").filter(|entry| entry.scalar("name_iid").is_some());
+        if let Some(why) = why {
             assert_eq!(self.names[&why.number("name_iid")], "why");
             return json!({ "text": text, "value": null, "why": why.text("string_value"), "type": null });
         }
-        let (kind, field) = &of.0[1];
-        let value = match field {
-            Field::Text(bytes) => Json::from(from_bytes(bytes)),
-            Field::Scalar(number) if kind == "double_value" => Json::from(number.parse::<f64>().expect("a number")),
-            Field::Scalar(number) => match number.parse::<i128>().expect("a number") {
-                small if small.abs() <= 1 << 53 => Json::from(small as i64),
-                _ => Json::from(number.as_str()),
-            },
-            Field::Message(_) => panic!("{of:?}"),
-        };
-        json!({ "text": text, "value": value, "why": null, "type": kind })
+        json!({ "text": text, "value": nested(of), "why": null, "type": of.0[1].0 })
     }
 
     /// The slices as (marker, begin, end, track), as a stack on each track makes them.
@@ -241,6 +256,23 @@ fn assert_same(hits: &[Json], timeline: &Timeline) {
 
 fn can_decode() -> bool {
     can_watch() && find("protoc").is_some()
+}
+
+#[test]
+fn whole_values_are_nested() {
+    if !can_decode() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = recorded(folder.path(), "nested", &[]);
+    let (hits, timeline, _) = both(&recording, &[]);
+    let value = |index: usize| &hits[index]["args"][0]["value"];
+    let address = format!("{:#x}", hits[0]["args"][1]["value"].as_u64().expect("an address"));
+    let owner = json!({"@": address, "to": {"share": 0.25, "state": "BUSY"}});
+    let first = json!({"tag": 7, "name": "first", "sizes": [1, -2, 3], "owner": owner});
+    assert_eq!((hits.len(), value(0)), (2, &first));
+    assert_eq!((&value(1)["owner"], &value(1)["name"]), (&Json::Null, &Json::from("second")));
+    assert_same(&hits, &timeline);
 }
 
 #[test]

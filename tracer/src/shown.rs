@@ -6,8 +6,7 @@ use serde_json::Value as Json;
 use simple_markers_record::ByteOrder;
 use simple_markers_record::value_form::{Alignment, FormatSpec, FormatTrait, ValueForm, value_form};
 use simple_markers_resolver::types::{
-    IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, tree_of, write_json,
-    write_text,
+    IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, tree_of, write_text,
 };
 
 use crate::plan::ShownType;
@@ -77,9 +76,7 @@ impl ShownType {
 
     /// A value as JSON (`docs/json.md`); `None` for one that is not of this type.
     pub(crate) fn json(&self, value: &Value<'_>) -> Option<Json> {
-        let mut text = String::new();
-        write_json(&self.tree(value)?, &mut text);
-        serde_json::from_str(&text).ok()
+        serde_json::to_value(self.tree(value)?).ok()
     }
 }
 

@@ -98,12 +98,15 @@ pub(super) mod event {
 /// `trace/track_event/debug_annotation.proto`.
 pub(super) mod annotation {
     pub(crate) const NAME_IID: u32 = 1;
+    pub(crate) const BOOL_VALUE: u32 = 2;
     pub(crate) const UINT_VALUE: u32 = 3;
     pub(crate) const INT_VALUE: u32 = 4;
     pub(crate) const DOUBLE_VALUE: u32 = 5;
     pub(crate) const STRING_VALUE: u32 = 6;
     pub(crate) const POINTER_VALUE: u32 = 7;
+    pub(crate) const NAME: u32 = 10;
     pub(crate) const DICT_ENTRIES: u32 = 11;
+    pub(crate) const ARRAY_VALUES: u32 = 12;
 }
 
 /// The wire types.

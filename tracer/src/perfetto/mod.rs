@@ -5,6 +5,7 @@
 //! Perfetto sorts them.
 
 mod message;
+mod nested;
 mod pairs;
 mod tracks;
 
@@ -19,6 +20,7 @@ use self::message::{
     SEQUENCE, annotation, clock, defaults, double, event as field, integer, interned, location, message, packet, text,
     trace,
 };
+use self::nested::nested;
 use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
 use crate::ctf::Description;
@@ -229,9 +231,8 @@ impl<'d> Timeline<'d> {
             (Value::Null, ..) => integer(annotation::POINTER_VALUE, 0, out),
             (Value::Array { .. }, ..) => text(annotation::STRING_VALUE, &json_value(value).to_string(), out),
             (Value::Whole(_), ..) => {
-                let mut whole = String::new();
-                if shown.is_some_and(|shown| shown.write(value, &mut whole)) {
-                    text(annotation::STRING_VALUE, &whole, out);
+                if let Some(whole) = shown.and_then(|shown| shown.json(value)) {
+                    nested(&whole, out);
                 }
             }
         }
