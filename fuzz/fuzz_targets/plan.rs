@@ -4,7 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::bpf::program::{ProcessFilter, ProgramSettings, Section};
+use simple_markers_tracer::bpf::expression::ProcessIdentity;
+use simple_markers_tracer::bpf::program::{FrameLookup, ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{Target, count::count};
 
@@ -31,12 +32,18 @@ fuzz_target!(|input: &[u8]| {
                 thread_local_size: plan.images[first.image].thread_local_size,
                 thread_pointer,
                 is_sleepable: true,
+                identity: Some(ProcessIdentity::default()),
             };
             let section = |number: &usize| {
                 let site = &plan.sites[*number];
                 let distance = (number - numbers[0]) as u32;
                 let (inputs, aggregate, reads) = (&site.inputs[..], &site.aggregate, &plan.reads[..]);
-                Section { distance, inputs, filter: None, aggregate, group: 0, reads }
+                let frame = site.frame.as_ref().map(|frame| FrameLookup {
+                    entry: frame.entry as u32,
+                    stack_pointer: &frame.stack_pointer,
+                    values: &plan.entries[frame.entry].values,
+                });
+                Section { distance, inputs, filter: None, aggregate, group: 0, reads, frame }
             };
             let sections: Vec<Section<'_>> = numbers.iter().map(section).collect();
             // The programs can only be too long.

@@ -59,6 +59,21 @@ impl Strict {
     }
 }
 
+/// The option of the commands that may set probes besides those of the sites.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Assist {
+    /// Set no probes at the entries of functions for arguments that are only known there
+    #[arg(long)]
+    no_assist: bool,
+}
+
+impl Assist {
+    /// Whether arguments are read at the entries of functions.
+    pub(crate) fn at_entry(self) -> bool {
+        !self.no_assist
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum At {
     /// The cheapest equivalent address
@@ -101,6 +116,7 @@ impl Choice {
             include: kinds.into_iter().filter(|(kind, _)| is(*kind)).map(|(_, exactness)| exactness).collect(),
             unknown_probes: is(Include::UnknownProbe),
             doubtful: is(Include::Doubtful),
+            at_entry: false,
         }
     }
 }

@@ -8,10 +8,11 @@ use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
+use simple_markers_tracer::bpf::expression::ProcessIdentity;
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::planning::PlanSettings;
 
-use crate::choice::{Choice, Strict};
+use crate::choice::{Assist, Choice, Strict};
 use crate::console::{Console, Status};
 use crate::inputs::Inputs;
 use crate::values::Values;
@@ -44,6 +45,8 @@ pub(crate) struct Plan {
     choice: Choice,
     #[command(flatten)]
     strict: Strict,
+    #[command(flatten)]
+    assist: Assist,
     #[command(flatten)]
     values: Values,
 }
@@ -83,6 +86,7 @@ impl Plan {
             values: self.values.budget(),
             thread_pointer: Some(0),
             is_sleepable: true,
+            identity: self.assist.at_entry().then_some(ProcessIdentity::default()),
             is_recorded: false,
             doubtful: self.choice.doubtful(self.strict)?,
         };

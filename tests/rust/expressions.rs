@@ -235,6 +235,7 @@ fn the_kernel_computes_what_we_compute() {
         thread_local_size: None,
         thread_pointer: None,
         is_sleepable: true,
+        identity: None,
     };
     let mut maker = Maker { random, start };
     let mut inputs = Vec::new();
@@ -269,6 +270,7 @@ fn the_kernel_computes_what_we_compute() {
             offset: FileOffset(offset),
             switch: None,
             entry_stack_pointer: None,
+            frame: None,
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
             filter: None,

@@ -10,6 +10,7 @@ cfg_if::cfg_if! {
         mod containers;
         mod count;
         mod doubtful;
+        mod entry_values;
         mod expressions;
         mod groups;
         mod intervals;

@@ -124,6 +124,7 @@ fn plan() -> Plan {
             offset: FileOffset(0x1000),
             switch: None,
             entry_stack_pointer: None,
+            frame: None,
             inputs: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,

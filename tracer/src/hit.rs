@@ -6,7 +6,7 @@ use simple_markers_resolver::address::Vaddr;
 
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
-use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite};
+use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
 use crate::record::{Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
@@ -93,11 +93,25 @@ impl<'a> Hit<'a> {
         &self,
     ) -> impl Iterator<Item = (&'a PlannedArgument, Result<Value<'_>, Missing<'_>>)> + Clone + use<'_, 'a> {
         let value = |number: usize, argument: &PlannedArgument| match &self.body {
-            Body::Record(fields) => argument.source.value(fields.record, fields.layout),
+            Body::Record(fields) => match argument.source.value(fields.record, fields.layout) {
+                Err(Missing::Unreadable { .. }) if self.needs_unseen_entry(fields, argument) => {
+                    Err(Missing::EntryUnseen)
+                }
+                value => value,
+            },
             Body::Values { values, .. } => values.get(number).copied().unwrap_or(Err(Missing::Unreadable { at: None })),
         };
         let arguments = self.site.arguments.iter().enumerate();
         arguments.map(move |(number, argument)| (argument, value(number, argument)))
+    }
+
+    /// Whether an argument has no value because the entry of the function was not seen.
+    fn needs_unseen_entry(&self, fields: &Fields<'_>, argument: &PlannedArgument) -> bool {
+        let is_of_entry = |reading: &Reading| {
+            let input = reading.field().and_then(|field| self.site.inputs.get(field));
+            input.is_some_and(|input| !input.entry_values().is_empty())
+        };
+        fields.record.is_entry_unseen() && argument.source.readings().into_iter().any(|(_, of)| is_of_entry(of))
     }
 
     /// The value of each argument, or why it has none.

@@ -7,7 +7,7 @@
 //! | 12 | 4 | number of the process |
 //! | 16 | 4 | number of the site |
 //! | 20 | 4 | number of the CPU |
-//! | 24 | 8 | a bit for each field that could not be read |
+//! | 24 | 8 | a bit for each field that could not be read, and [`UNSEEN`] |
 //! | 32 | 16 | name of the thread, ends with a NUL |
 //! | 48 | | the fields |
 //! | | | if stacks are recorded: the size of the stack in bytes (8), and so many addresses |
@@ -26,6 +26,8 @@ pub const SITE: u16 = 16;
 pub const CPU: u16 = 20;
 /// Offset of the bits of the fields that could not be read.
 pub const UNREAD: u16 = 24;
+/// In these bits: the entry of the frame was not seen, so its values are not known. No field has the number.
+pub const UNSEEN: u32 = 30;
 /// Offset of the name of the thread.
 pub const NAME: u16 = 32;
 /// Size of the name of the thread.
@@ -242,6 +244,12 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn cpu(self) -> u32 {
         self.half(CPU)
+    }
+
+    /// Whether the entry of the frame was not seen, so that its values are not known.
+    #[must_use]
+    pub fn is_entry_unseen(self) -> bool {
+        self.word(UNREAD) >> UNSEEN & 1 == 1
     }
 
     /// Whether every field could be read.

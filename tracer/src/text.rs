@@ -108,6 +108,7 @@ fn count(value: &Value<'_>) -> i64 {
 #[must_use]
 pub fn word(missing: &Missing<'_>) -> &'static str {
     let placeholder = match missing {
+        Missing::EntryUnseen => return "not seen at the entry",
         Missing::Unread(placeholder) => *placeholder,
         Missing::Doubtful(_) => Placeholder::Doubtful,
         Missing::Unreadable { .. } => Placeholder::Unreadable,

@@ -81,7 +81,8 @@ impl ThreadLocals {
     pub fn located(&self, of: &Expr) -> Option<Expr> {
         let Self::Library(slots) = self else { return Some(of.clone()) };
         let node = match of.node() {
-            Node::Constant(_) | Node::Address(_) | Node::Register(..) => return Some(of.clone()),
+            // Of an entry only registers are noted.
+            Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::AtEntry(_) => return Some(of.clone()),
             Node::ThreadLocal(offset) => return slots.address(&self.located(offset)?),
             Node::Memory { address, size, to } => {
                 Node::Memory { address: self.located(address)?, size: *size, to: *to }

@@ -56,6 +56,8 @@ pub enum Missing<'r> {
         /// The address of a text; `None` if the address itself is not known.
         at: Option<u64>,
     },
+    /// It is a value of the entry of the function, and that was not seen.
+    EntryUnseen,
 }
 
 impl Value<'_> {

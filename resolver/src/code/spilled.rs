@@ -34,9 +34,18 @@ impl Values {
         let site = cfg.index(pc.0)?;
         let value = self.before(cfg, site)?.register(Gpr::try_from(register).ok()?)?;
         let ValueSymbol::Entry(entered) = value.symbol else { return None };
-        if value.offset != 0 {
-            return None;
+        match value.offset {
+            0 => self.stored_over_value(cfg, site, entered, size),
+            _ => None,
         }
+    }
+
+    /// The same whatever the register has at the address.
+    pub(crate) fn stored_over_entry(&self, cfg: &Cfg, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
+        self.stored_over_value(cfg, cfg.index(pc.0)?, Gpr::try_from(register).ok()?, size)
+    }
+
+    fn stored_over_value(&self, cfg: &Cfg, site: usize, entered: Gpr, size: u64) -> Option<Vaddr> {
         let frame = self.frame(cfg, entered, size);
         let mut slots: Vec<Symbolic> = frame.effects.values().flat_map(|effect| effect.fills.clone()).collect();
         slots.sort_unstable();

@@ -46,7 +46,12 @@ impl<'s> Locations<'s> {
                 register.and_then(|register| register.plus(offset)).ok_or_else(ExpressionRefusal::too_large)
             }
             Cfa::Expression(expression, encoding) => {
-                let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
+                let evaluator = Evaluator {
+                    info: self,
+                    context: EvaluationContext::FrameBase(frame),
+                    depth,
+                    takes_entry_values: false,
+                };
                 evaluator.value(None, encoding, expression)
             }
         }
@@ -91,7 +96,8 @@ impl<'s> Locations<'s> {
         let function = frame.function.ok_or_else(|| unsupported(FrameBaseProblem::NoFunction))?;
         let base = self.units.attribute(function, dw::DW_AT_frame_base)?;
         let (from, value) = base.ok_or_else(|| unsupported(FrameBaseProblem::NoAttribute))?;
-        let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
+        let evaluator =
+            Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth, takes_entry_values: false };
         match evaluator.attribute(from, &value)? {
             VariableLocation::At { location, .. } => match location.source() {
                 // Clang's `DW_OP_reg6`: the frame base is the content of the register.
@@ -103,7 +109,7 @@ impl<'s> Locations<'s> {
                 }
                 _ => Err(unsupported(FrameBaseProblem::Pieces)),
             },
-            VariableLocation::Entry { value } => Err(ExpressionRefusal::Entry(value)),
+            VariableLocation::Entry { value, .. } => Err(ExpressionRefusal::Entry(value)),
             VariableLocation::Unsupported { why } => Err(ExpressionRefusal::Unsupported(why)),
             VariableLocation::Lost { .. } | VariableLocation::Never | VariableLocation::Dropped => {
                 Err(unsupported(FrameBaseProblem::NotHere))

@@ -1,8 +1,11 @@
 //! Values that registers had on entry to the function (`DW_OP_entry_value`; DWARF 5, 2.5.1.7).
 //!
 //! Compilers write this operation when the register has a new value. The value is
-//! recovered only if it provably still exists: at the entry itself, or if call frame information
+//! recovered if it provably still exists: at the entry itself, or if call frame information
 //! says where the function saved it. The caller's call site information is not used.
+//!
+//! Otherwise it is a value of the entry ([`Node::AtEntry`]) if an evaluator takes such values, and
+//! refused if not.
 
 use gimli::{Encoding, Expression};
 
@@ -30,6 +33,9 @@ impl<'s> Evaluator<'_, 's> {
                     return Ok(saved);
                 }
             }
+        }
+        if self.takes_entry_values && value.is_of_registers() {
+            return Expr::new(Node::AtEntry(value)).ok_or_else(ExpressionRefusal::too_large);
         }
         Err(ExpressionRefusal::Entry(EntryValue::Expression(value)))
     }

@@ -352,7 +352,7 @@ mod tests {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
                     Said::Words(location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default())
                 }
-                Ok(VariableLocation::Entry { value }) => {
+                Ok(VariableLocation::Entry { value, .. }) => {
                     Said::Words(crate::english::dwarf::entry_value(&value, &Fake { address_size: 8 }))
                 }
                 Ok(VariableLocation::Lost { .. }) => Said::Words("lost".to_owned()),

@@ -35,7 +35,8 @@ impl<'s> Locations<'s> {
     ///
     /// The debug information cannot be read there.
     pub(super) fn variable(&self, variable: Die, frame: &Frame) -> Result<VariableLocation, Error> {
-        let evaluator = Evaluator { info: self, context: EvaluationContext::Frame(frame), depth: 0 };
+        let evaluator =
+            Evaluator { info: self, context: EvaluationContext::Frame(frame), depth: 0, takes_entry_values: false };
         let described = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute(from, &value),
             LocationOrValue::Constant(from, value) => self.constant(variable, from, &value),
@@ -45,7 +46,9 @@ impl<'s> Locations<'s> {
         match described {
             Ok(VariableLocation::Lost { .. }) => Ok(VariableLocation::Lost { ranges: self.variable_ranges(variable)? }),
             Ok(described) => Ok(described),
-            Err(ExpressionRefusal::Entry(value)) => Ok(VariableLocation::Entry { value }),
+            Err(ExpressionRefusal::Entry(value)) => {
+                Ok(VariableLocation::Entry { value, location: None, range: None, change: None })
+            }
             Err(ExpressionRefusal::Unsupported(why)) => Ok(VariableLocation::Unsupported { why }),
             Err(ExpressionRefusal::Broken(error)) => Err(error),
         }
@@ -59,7 +62,8 @@ impl<'s> Locations<'s> {
     ///
     /// The debug information cannot be read there.
     pub(super) fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
-        let evaluator = Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0 };
+        let evaluator =
+            Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0, takes_entry_values: false };
         let everywhere = || vec![Vaddr(0)..Vaddr(u64::MAX)];
         let ranges = match self.said(variable)? {
             LocationOrValue::Location(from, value) => evaluator.attribute_ranges(from, &value),
@@ -256,7 +260,7 @@ mod tests {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
                 VariableLocation::At { location, .. } => location.text(&names as &dyn LocationNames),
-                VariableLocation::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
+                VariableLocation::Entry { value, .. } => crate::english::dwarf::entry_value(&value, &names),
                 other => format!("{other:?}"),
             };
             // The address of the entry alone proves nothing, because a loop may lead back to it.

@@ -35,6 +35,13 @@ pub enum VariableLocation {
     Entry {
         /// The value.
         value: EntryValue,
+        /// The location with values of the entry ([`Node::AtEntry`](crate::location::Node::AtEntry)); `None` if
+        /// it needs more of the entry than registers.
+        location: Option<Location>,
+        /// The addresses that the list entry covers; `None` if it holds for all of the scope.
+        range: Option<Range<Vaddr>>,
+        /// How the list changes at the place, as in [`Self::At`].
+        change: Option<Change>,
     },
     /// It is described elsewhere, but not at this place.
     Lost {
@@ -88,6 +95,10 @@ impl<'s> Evaluator<'_, 's> {
                     let change = change(&entries, entry, moment);
                     return Ok(VariableLocation::At { location, range, change });
                 }
+                Some(VariableLocation::Entry { value, location, range, .. }) => {
+                    let change = change(&entries, entry, moment);
+                    refused = refused.or(Some(VariableLocation::Entry { value, location, range, change }));
+                }
                 Some(other) => refused = refused.or(Some(other)),
                 None => {}
             }
@@ -102,13 +113,25 @@ impl<'s> Evaluator<'_, 's> {
         expression: Expression<Reader<'s>>,
         range: Option<Range<Vaddr>>,
     ) -> Result<Option<VariableLocation>, Error> {
-        match self.location(from, expression) {
+        match self.location(from, expression.clone()) {
             Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(VariableLocation::Dropped)),
             Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
                 Ok(Some(VariableLocation::Unsupported { why: Unsupported::AddressOrValue }))
             }
             Ok(location) => Ok(location.map(|location| VariableLocation::At { location, range, change: None })),
-            Err(ExpressionRefusal::Entry(value)) => Ok(Some(VariableLocation::Entry { value })),
+            Err(ExpressionRefusal::Entry(value)) => {
+                let evaluator = Self { takes_entry_values: true, ..self.clone() };
+                let location = match evaluator.location(from, expression) {
+                    Ok(location) => location,
+                    Err(ExpressionRefusal::Broken(error)) => return Err(error),
+                    Err(_) => None,
+                };
+                let location = match location {
+                    Some(location) if range.is_some() && self.is_ambiguous(from, &location)? => None,
+                    location => location,
+                };
+                Ok(Some(VariableLocation::Entry { value, location, range, change: None }))
+            }
             Err(ExpressionRefusal::Unsupported(why)) => Ok(Some(VariableLocation::Unsupported { why })),
             Err(ExpressionRefusal::Broken(error)) => Err(error),
         }

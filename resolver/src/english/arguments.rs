@@ -5,11 +5,13 @@ use std::ops::Range;
 
 use crate::location::operand::OperandProblem;
 use crate::location::{Location, PartError, PartProblem, Source};
-use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, ResultProblem, Verdict};
+use crate::resolve::{
+    Argument, Encoding, EntryProblem, EntryReading, FrameEntry, Nearest, PlaceError, Reason, ResultProblem, Verdict,
+};
 use crate::text::shown;
 use crate::verdicts::Code;
 
-use super::{bytes, dwarf, quoted};
+use super::{bytes, dwarf, probe, quoted, sites};
 
 /// What is not certain about a value that is doubtful for this reason.
 pub(super) fn doubt(reason: &str) -> &'static str {
@@ -314,6 +316,36 @@ pub(crate) fn place(argument: &Argument) -> Option<String> {
         _ if is_computed => format!("computed as {location}"),
         _ => format!("in {location}"),
     })
+}
+
+/// How an argument is read at the entry of the function of its frame, or why it is not; `None` if it is read
+/// at its site, or nothing is known of that.
+pub(crate) fn at_entry(argument: &Argument, entry: Option<&FrameEntry>) -> Option<String> {
+    match (argument.at_entry.as_ref()?, entry) {
+        (EntryReading::Readable { location_text, .. }, Some(entry)) => {
+            let function = entry.function.as_deref().map_or("its function".into(), shown);
+            let place = sites::place(Some(&entry.place));
+            let location = shown(location_text);
+            Some(format!("read at the entry of {function}, {place}, by a probe that each call pays: {location}"))
+        }
+        (EntryReading::Readable { .. }, None) => None,
+        (EntryReading::Refused(problem), _) => {
+            Some(format!("not read at the entry of its function: {}", shown(&entry_problem(problem))))
+        }
+    }
+}
+
+/// Why no second probe reads an argument at the entry of its function.
+pub(crate) fn entry_problem(problem: &EntryProblem) -> String {
+    match problem {
+        EntryProblem::Doubtful(why) => format!("it may have another value: {}", reason(why)),
+        EntryProblem::CodeUnknown => "its code is not known, or may lead back to its first instruction".to_owned(),
+        EntryProblem::NoCallFrame => {
+            "call frame information does not say which stack pointer it was entered with".to_owned()
+        }
+        EntryProblem::NoProbe(None) => "what a probe there does is not known".to_owned(),
+        EntryProblem::NoProbe(Some(why)) => format!("no probe can be put there: {}", probe::reason(*why)),
+    }
 }
 
 /// The size, and how the bytes are read; `None` if not resolved.

@@ -18,7 +18,7 @@ pub(crate) fn address(site: &Site) -> String {
 }
 
 /// Where a site or a switch is.
-fn place(place: Option<&SitePlace>) -> String {
+pub(super) fn place(place: Option<&SitePlace>) -> String {
     match place {
         Some(SitePlace::Address(address)) => address.to_string(),
         Some(SitePlace::Section { section, offset }) => format!("{}+{offset}", shown(section)),

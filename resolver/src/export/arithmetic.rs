@@ -9,6 +9,7 @@ use super::ArgumentOmission;
 use super::fetch::Operand;
 use crate::address::Vaddr;
 use crate::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
+use crate::resolve::Verdict;
 use simple_markers_record::integer;
 
 /// How a language writes the values that computations start from.
@@ -94,6 +95,8 @@ pub(super) fn expr(syntax: &dyn Syntax, of: &Expr) -> Result<String, ArgumentOmi
             }
         }
         Node::ThreadLocal(_) => return Err(ArgumentOmission::ThreadLocal),
+        // A tool that takes one place has no second probe.
+        Node::AtEntry(_) => return Err(ArgumentOmission::Unavailable(Verdict::Entry, None)),
         Node::Register(_, ValueType::Float(_)) => return Err(ArgumentOmission::FloatComputation),
         Node::Register(register, of) => masked(syntax, syntax.register(*register)?, of.size(8)),
         Node::Memory { to: ValueType::Float(_), .. } => return Err(ArgumentOmission::FloatComputation),

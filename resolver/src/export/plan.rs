@@ -1,5 +1,6 @@
 //! Selects the sites to export, and gives them addresses and names.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -7,7 +8,9 @@ use crate::address::{FileOffset, Vaddr};
 use crate::arch::InstructionSet;
 use crate::image::ImageKind;
 use crate::record::printf::{self, Count, Piece};
-use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict};
+use crate::resolve::{
+    Argument, EntryReading, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict,
+};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
@@ -36,6 +39,9 @@ pub struct ExportSettings {
     pub unknown_probes: bool,
     /// Whether doubtful arguments are exported. They may have other values than in the source.
     pub doubtful: bool,
+    /// Whether the consumer has a second probe at the entry of a function, and arguments that are read there
+    /// ([`Argument::at_entry`]) are exported.
+    pub at_entry: bool,
 }
 
 /// A site to be exported.
@@ -61,6 +67,8 @@ pub struct Point<'r> {
     pub switch: Option<PointSwitch>,
     /// Whether doubtful arguments are exported.
     with_doubtful: bool,
+    /// Whether arguments are exported that are read at the entry of the function.
+    at_entry: bool,
 }
 
 /// The switch of a probe that is exported.
@@ -182,6 +190,7 @@ fn point<'r>(
         offset: FileOffset(offset.0.checked_add_signed(by).ok_or(SiteOmission::AddressOverflow)?),
         switch,
         with_doubtful: settings.doubtful,
+        at_entry: settings.at_entry,
     })
 }
 
@@ -343,15 +352,30 @@ impl<'r> Point<'r> {
         let wanted = |(index, argument): (usize, &'r Argument)| {
             let letter = letter(index);
             let is_whole = self.marker.args.get(index).is_some_and(|declared| declared.form.is_some());
+            let read = self.read(argument);
             let fetch = match argument.ty.is_none() && is_wide(index) {
                 true => Err(ArgumentOmission::WideText),
-                false if is_whole => fetch_whole(argument, self.with_doubtful),
-                false => fetch::fetch(argument, letter, self.with_doubtful),
+                false if is_whole => fetch_whole(&read, self.with_doubtful),
+                false => fetch::fetch(&read, letter, self.with_doubtful),
             };
             let form = self.marker.args.get(index).and_then(|declared| declared.form.clone());
             PlannedArgument { argument, letter, fetch, precision: self.precision(index), form }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
+    }
+
+    /// An argument as it is read. One that is read at the entry of the function has its location there.
+    fn read<'a>(&self, argument: &'a Argument) -> Cow<'a, Argument> {
+        let entered = argument.at_entry.as_ref().and_then(EntryReading::location);
+        match entered.filter(|_| self.at_entry && self.site.frame_entry.is_some()) {
+            Some(location) => Cow::Owned(Argument {
+                verdict: Some(Verdict::Live),
+                location: Some(location.clone()),
+                reason: None,
+                ..argument.clone()
+            }),
+            None => Cow::Borrowed(argument),
+        }
     }
 
     /// The precision of the text with this index.
@@ -363,7 +387,7 @@ impl<'r> Point<'r> {
             // The `*` of the precision is the last one before the text.
             Count::Argument => {
                 let index = index.checked_sub(1)?;
-                let fetch = fetch::fetch(self.site.args.get(index)?, 'd', self.with_doubtful);
+                let fetch = fetch::fetch(&self.read(self.site.args.get(index)?), 'd', self.with_doubtful);
                 Some(Precision::Argument { index, fetch: Box::new(fetch) })
             }
         }

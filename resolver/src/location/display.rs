@@ -279,6 +279,12 @@ impl Expr {
                 PRIMARY
             }
             Node::Binary(operation, a, b) => self.write_binary(*operation, a, b, names, text),
+            Node::AtEntry(of) => {
+                text.push_str("entry(");
+                of.write(names, text);
+                text.push(')');
+                PRIMARY
+            }
         }
     }
 

@@ -24,6 +24,11 @@ pub trait Machine {
     /// The address of the byte at an offset in the image's thread-local storage block for this
     /// thread. `None` if the address is not known.
     fn thread_local(&self, offset: u64) -> Option<RuntimeAddress>;
+    /// The value that a computation had when the function of the frame was entered. `None` if it is
+    /// not known.
+    fn at_entry(&self, _of: &Expr) -> Option<Value> {
+        None
+    }
     /// Size of an address in bytes.
     fn address_size(&self) -> u8;
     /// Whether the machine is big-endian.
@@ -55,6 +60,9 @@ pub enum Unreadable {
     /// The address of the thread-local storage block is not known.
     #[error("where the thread-local variable at offset {0:#x} is is not known")]
     ThreadLocal(u64),
+    /// A value of the entry of the function is not known.
+    #[error("a value at the entry of the function is not known")]
+    AtEntry,
     /// The computation divides by zero.
     #[error("the computation divides by 0")]
     DivisionByZero,
@@ -273,6 +281,7 @@ impl Expr {
             Node::Binary(operation, a, b) => a.evaluate(machine)?.binary(*operation, b.evaluate(machine)?, size),
             Node::Convert(to, of) => of.evaluate(machine)?.convert(*to, size),
             Node::Reinterpret(to, of) => of.evaluate(machine)?.reinterpret(*to, size),
+            Node::AtEntry(of) => machine.at_entry(of).ok_or(Unreadable::AtEntry),
         }
     }
 

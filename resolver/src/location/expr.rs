@@ -54,6 +54,9 @@ pub enum Node {
     Convert(ValueType, Expr),
     /// The bits of the value reinterpreted as another type of the same size (`DW_OP_reinterpret`).
     Reinterpret(ValueType, Expr),
+    /// The value that a computation had when the function of the frame was entered
+    /// (`DW_OP_entry_value`).
+    AtEntry(Expr),
 }
 
 /// The type of a value in a computation.
@@ -133,7 +136,7 @@ impl Expr {
             Node::Register(_, of) => (0, 0, *of),
             Node::ThreadLocal(a) => (a.node_count, a.depth, ValueType::Generic),
             Node::Memory { address: a, to, .. } => (a.node_count, a.depth, *to),
-            Node::Unary(_, a) => (a.node_count, a.depth, a.of),
+            Node::Unary(_, a) | Node::AtEntry(a) => (a.node_count, a.depth, a.of),
             Node::Convert(to, a) | Node::Reinterpret(to, a) => (a.node_count, a.depth, *to),
             Node::Binary(operation, a, b) => {
                 let of = if operation.is_comparison() { ValueType::Generic } else { a.of };
@@ -160,6 +163,34 @@ impl Expr {
     #[must_use]
     pub fn node_count(&self) -> u32 {
         self.node_count
+    }
+
+    /// Adds the values of the entry of the function that it needs, without duplicates.
+    pub fn add_entry_values(&self, values: &mut Vec<Self>) {
+        match self.node() {
+            Node::AtEntry(value) if values.contains(value) => {}
+            Node::AtEntry(value) => values.push(value.clone()),
+            Node::Constant(_) | Node::Address(_) | Node::Register(..) => {}
+            Node::ThreadLocal(a) | Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => {
+                a.add_entry_values(values);
+            }
+            Node::Memory { address, .. } => address.add_entry_values(values),
+            Node::Binary(_, a, b) => {
+                a.add_entry_values(values);
+                b.add_entry_values(values);
+            }
+        }
+    }
+
+    /// Whether it reads registers only, and no memory.
+    #[must_use]
+    pub fn is_of_registers(&self) -> bool {
+        match self.node() {
+            Node::Constant(_) | Node::Register(..) => true,
+            Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => a.is_of_registers(),
+            Node::Binary(_, a, b) => a.is_of_registers() && b.is_of_registers(),
+            Node::Address(_) | Node::ThreadLocal(_) | Node::Memory { .. } | Node::AtEntry(_) => false,
+        }
     }
 
     /// How deep the nodes are nested, at least 1.

@@ -80,7 +80,8 @@ impl Location {
                     Node::Register(register, _) => {
                         found.insert(*register);
                     }
-                    Node::Constant(_) | Node::Address(_) => {}
+                    // What registers had at the entry is not read from them.
+                    Node::Constant(_) | Node::Address(_) | Node::AtEntry(_) => {}
                     Node::ThreadLocal(a) | Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => {
                         todo.push(a);
                     }
@@ -90,6 +91,18 @@ impl Location {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// The values of the entry of the function that are needed to read the value, without duplicates.
+    #[must_use]
+    pub fn entry_values(&self) -> Vec<Expr> {
+        let mut values = Vec::new();
+        for piece in &*self.pieces {
+            if let Source::Memory(expr) | Source::Value(expr) = &piece.source {
+                expr.add_entry_values(&mut values);
+            }
+        }
+        values
     }
 
     /// The source, if a single source holds the whole value from its first bit.

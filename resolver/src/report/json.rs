@@ -10,9 +10,9 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::english::{arguments, diagnostics, exactness, mismatch, probe};
 use crate::resolve::{
-    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, InlinedFunction, Marker, NoteParameter,
-    Origin, Predecessor, ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace,
-    Survival, Switch, SwitchProblem, Verdict,
+    Absence, Argument, DebugSource, Diagnostic, EntryProblem, EntryReading, Exactness, ExactnessReason, FrameEntry,
+    InlinedFunction, Marker, NoteParameter, Origin, Predecessor, ProbeCost, ProbeReason, ProbeVerdict, Reason,
+    Resolution, ResolvedImage, Site, SitePlace, Survival, Switch, SwitchProblem, Verdict,
 };
 
 /// The version of the fields. Fields may be added to a version, but not changed.
@@ -36,7 +36,7 @@ pub fn write(out: &mut dyn Write, resolution: &Resolution, keep: &dyn Fn(&Marker
 macro_rules! object {
     ($type:ty, $pattern:pat => {
         $($name:literal: $value:expr,)*
-        $(if let $some:pat = $option:expr => { $($more:literal: $of:expr,)* })?
+        $(if let $some:pat = $option:expr => { $($more:literal: $of:expr,)* })*
     }) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,7 +45,7 @@ macro_rules! object {
                 $(object.serialize_entry($name, &$value)?;)*
                 $(if let $some = $option {
                     $(object.serialize_entry($more, &$of)?;)*
-                })?
+                })*
                 object.end()
             }
         }
@@ -179,6 +179,9 @@ object! { SiteDocument<'_>, SiteDocument { marker, site } => {
     "exactness_why": site.exactness_reason.as_ref().map(exactness::reason),
     "exactness_reason": site.exactness_reason.as_ref().map(ExactnessReason::name),
     "switch": site.switch.as_ref().map(View),
+    if let Some(entry) = site.frame_entry.as_ref() => {
+        "frame_entry": View(entry),
+    }
 }}
 
 object! { View<'_, Predecessor>, View(way) => {
@@ -229,6 +232,22 @@ object! { View<'_, Argument>, View(argument) => {
         "names": ListDocument(|| names.pairs.iter().map(|(value, name)| (&**name, value.to_string()))),
         "flags": names.is_flags,
     }
+    if let Some(reading) = argument.at_entry.as_ref() => {
+        "at_entry": View(reading),
+    }
+}}
+
+object! { View<'_, EntryReading>, View(reading) => {
+    "location": reading.text(),
+    "why": reading.problem().map(arguments::entry_problem),
+    "reason": reading.problem().map(EntryProblem::name),
+}}
+
+object! { View<'_, FrameEntry>, View(entry) => {
+    "address": address(Some(&entry.place)),
+    "file_offset": entry.file_offset.map(|offset| hex(offset.0)),
+    "function": entry.function.as_deref(),
+    "probe": View(&entry.probe),
 }}
 
 object! { View<'_, Diagnostic>, View(diagnostic) => {

@@ -11,8 +11,8 @@ use anstyle::Style;
 use super::{TextLayout, style};
 use crate::english::{absence, arguments, exactness, mismatch, notes, rates, sites};
 use crate::resolve::{
-    Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
-    Survival, Verdict,
+    Absence, Argument, DeclaredArgument, Exactness, FrameEntry, Marker, Origin, Resolution, ResolvedImage, Site,
+    SitePlace, Survival, Verdict,
 };
 use crate::text::shown;
 use crate::verdicts::Code;
@@ -288,7 +288,7 @@ impl MarkerPage<'_> {
             self.cell(style::ARGUMENT, &shown(&argument.text), text_width + 2)?;
             self.cell(style::QUIET, &conversion(index), conversion_columns)?;
             let style = style::verdict(argument.verdict);
-            let facts = facts(argument, address);
+            let facts = facts(argument, site.frame_entry.as_ref(), address);
             let columns = if facts.is_empty() { 0 } else { verdict_width + 2 };
             self.cell(style, &verdict(argument), columns)?;
             if facts.is_empty() {
@@ -363,8 +363,8 @@ fn verdict(argument: &Argument) -> String {
 }
 
 /// Remarks on an argument in addition to its verdict, one a line, the most important first. `address` is
-/// that of its site.
-fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
+/// that of its site, and `entry` the entry of the function of its frame.
+fn facts(argument: &Argument, entry: Option<&FrameEntry>, address: u64) -> Vec<(Style, String)> {
     let mut facts = Vec::new();
     let type_name = argument.type_name.as_deref().map(|name| shown(name).into_owned());
     let of: Vec<String> = type_name.into_iter().chain(arguments::size(argument)).collect();
@@ -382,6 +382,7 @@ fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
     if !why.is_empty() {
         facts.push((style::PLAIN, why));
     }
+    facts.extend(arguments::at_entry(argument, entry).map(|words| (style::PLAIN, words)));
     let doubt = argument.reason.as_ref().filter(|_| argument.verdict == Some(Verdict::Doubtful));
     if let (Some(reason), Some(compiler)) = (doubt, argument.compiler) {
         facts.extend(rates::wrong(compiler, reason.name()).map(|words| (style::PLAIN, words)));

@@ -22,11 +22,15 @@ pub(super) struct ArgumentDescription<'a, 's> {
     /// Its variable, if it has one.
     pub(super) variable: Option<Die>,
     pub(super) code: Option<&'a FunctionCode<'a>>,
+    /// Whether it is read from values of the function's entry. If not, what is described by such values
+    /// elsewhere cannot be read there.
+    pub(super) takes_entry_values: bool,
 }
 
 impl ArgumentDescription<'_, '_> {
     fn locate(&self, frame: Frame) -> Option<Location> {
-        self.arguments.locator.locate(self.path, self.size, &frame)
+        let location = self.arguments.locator.locate(self.path, self.size, &frame)?;
+        (self.takes_entry_values || location.entry_values().is_empty()).then_some(location)
     }
 
     /// The line of the marker's function.

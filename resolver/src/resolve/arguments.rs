@@ -12,18 +12,21 @@ use simple_markers_record::printf;
 
 use super::doubt::{Root, chain};
 use super::names::AddressNames;
-use super::path::{Extent, Locator, Move, Path, judge};
+use super::path::{Extent, Locator, Move, Path, entry_refusal, judge};
 use super::place::{Place, PlaceError, RESULT};
 use super::refusal::Refusal;
 use super::site_answer::STEPS;
 use super::value_members;
 use super::{
-    Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, conversions, words,
+    Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, EntryReading, Mismatch, Nearest, Reason, Verdict,
+    conversions, words,
 };
 use crate::Error;
 use crate::address::Vaddr;
 use crate::arch::returned_value::ResultProblem;
-use crate::dwarf::{DebugInfo, Die, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef};
+use crate::dwarf::{
+    DebugInfo, Die, EntryValue, Frame, Lookup, NoSuchPart, Projection, Scope, SharingVariable, Step, TypeRef,
+};
 use crate::location::{Location, LocationNames as _, Source};
 use crate::rates::Compiler;
 use crate::types::{Language, Shape, Type, is_letter};
@@ -265,14 +268,23 @@ impl<'a> Arguments<'a> {
         if declared.words == Some(DeclaredWords::Type) {
             words::add_names_of_type(argument);
         }
-        match location.and_then(|location| judge(location, size)) {
-            Ok((verdict, reason, location)) => {
+        let value = location.as_ref().ok().and_then(|location| location.entry_values().into_iter().next());
+        let value = value.map(EntryValue::Expression);
+        match (location.and_then(|location| judge(location, size)), value) {
+            (judged, Some(value)) => {
+                refuse(argument, entry_refusal(value, &self.locator.names));
+                if let Ok((Verdict::Live, None, location)) = judged {
+                    let location_text = self.locator.text(&location);
+                    argument.at_entry = Some(EntryReading::Readable { location, location_text });
+                }
+            }
+            (Ok((verdict, reason, location)), None) => {
                 argument.verdict = Some(verdict);
                 argument.reason = reason;
                 argument.location_text = Some(self.locator.text(&location));
                 argument.location = Some(location);
             }
-            Err(mut refusal) => {
+            (Err(mut refusal), None) => {
                 if let Reason::NotDescribedHere { nearest } = &mut refusal.reason {
                     *nearest = nearest_range(stop.frame.pc, &extent.ranges);
                 }

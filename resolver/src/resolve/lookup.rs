@@ -1,13 +1,14 @@
 //! What there is at a site: asked of the debug information, then of the instructions.
 
+use super::at_entry::{find_entry, registers_of};
 use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
 use super::pc::Pc;
 use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::{MarkerLine, SiteDebug, SiteKind};
-use super::{Argument, Origin, Reason};
+use super::{Argument, EntryReading, Origin, Reason};
 use crate::dwarf::Die;
-use crate::location::{Expr, Location, Node, Source, ValueType};
+use crate::location::{Expr, Location, Node, ValueType};
 
 /// What sites are looked up in.
 #[derive(Clone, Copy)]
@@ -53,6 +54,9 @@ impl SiteLookup<'_> {
             }
             None => Ok(Surroundings::default()),
         };
+        if let Ok(known) = &mut surroundings {
+            find_entry(self.debug, self.instructions, pc, known);
+        }
         let Some(instructions) = self.instructions else { return (surroundings, ProbeFacts::default()) };
         if let Ok(known) = &mut surroundings {
             known.entry_stack_pointer = self.entry_stack_pointer(instructions, pc, site.origin, known.instance);
@@ -63,7 +67,8 @@ impl SiteLookup<'_> {
         let mut registers: Vec<_> = locations.flat_map(Location::registers).collect();
         // It tells the calls of a function apart.
         let stack_pointer = known.and_then(|known| known.entry_stack_pointer.clone());
-        registers.extend(stack_pointer.into_iter().flat_map(|of| Location::whole(Source::Value(of)).registers()));
+        let of_frame = known.and_then(|known| Some(known.frame_entry.as_ref()?.stack_pointer.clone()));
+        registers.extend(stack_pointer.into_iter().chain(of_frame).flat_map(registers_of));
         let is_note = site.origin == Origin::Note;
         let probed = instructions.site(&SiteQuery {
             pc,
@@ -106,5 +111,6 @@ fn locations(argument: &Argument) -> impl Iterator<Item = &Location> {
         Some(Reason::Replaced { before, .. }) => before.as_ref(),
         _ => None,
     };
-    argument.location.iter().chain(before)
+    let entered = argument.at_entry.as_ref().and_then(EntryReading::location);
+    argument.location.iter().chain(before).chain(entered)
 }

@@ -18,6 +18,7 @@ use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
 use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
+use super::frame_entry::FoundEntry;
 use super::functions::SiteFunction;
 use super::instructions::ProbeFacts;
 use super::interner::Interner;
@@ -30,8 +31,8 @@ use super::shared_places::SharedPlaces;
 use super::site_answer::{SiteAnswer, Surroundings};
 use super::site_debug::MarkerLine;
 use super::{
-    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, LineProblem, Marker, NoteSource,
-    Origin, Site, SitePlace, Switch, SwitchProblem, describe, kept, note_arguments, note_description,
+    Absence, Argument, DeclaredArgument, DiagnosticKind, Exactness, FormatDescription, FrameEntry, LineProblem, Marker,
+    NoteSource, Origin, Site, SitePlace, Switch, SwitchProblem, describe, kept, note_arguments, note_description,
     operand_variables, raw_sites, switch, words,
 };
 use crate::Error;
@@ -322,6 +323,12 @@ impl<'a> MarkerBuilder<'a> {
             }
         }
         words::add_names(&mut args, declared);
+        let function = named.as_ref().map(|named| Arc::clone(&named.function)).or(surroundings.function);
+        let frame_entry = surroundings.frame_entry.map(|found| {
+            let (place, file_offset) = self.place(found.pc);
+            let FoundEntry { probe, entry_stack_pointer, stack_pointer, .. } = found;
+            FrameEntry { place, file_offset, function: function.clone(), probe, entry_stack_pointer, stack_pointer }
+        });
         let processor = self.image.processor();
         for argument in &mut args {
             let registers = argument.location.as_ref().map(Location::registers).unwrap_or_default();
@@ -334,13 +341,14 @@ impl<'a> MarkerBuilder<'a> {
             symbol,
             symbol_offset,
             source_function: named.as_ref().and_then(|named| named.source.clone()),
-            function: named.map(|named| named.function).or(surroundings.function),
+            function,
             inlined: surroundings.inlined,
             scope_ended: surroundings.scope_ended,
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
             callee: raw.callee.map(|callee| self.texts.text(callee)),
             entry_stack_pointer: surroundings.entry_stack_pointer,
+            frame_entry,
             record_offset: (raw.origin == Origin::Record).then_some(raw.offset as u64),
             anchored: raw.anchored,
             exactness: probed.exactness,

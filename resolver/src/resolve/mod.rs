@@ -5,6 +5,7 @@ mod absence;
 mod archive_members;
 mod argument_description;
 mod arguments;
+mod at_entry;
 mod captures;
 mod casts;
 mod class_members;
@@ -19,6 +20,7 @@ mod exits;
 mod files;
 mod folded_markers;
 mod folding;
+mod frame_entry;
 mod function_symbols;
 mod functions;
 mod ghosts;
@@ -88,6 +90,7 @@ pub use exactness::{
     ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, MarkReason,
     PatchesUnknown, Predecessor,
 };
+pub use frame_entry::{EntryProblem, EntryReading, FrameEntry};
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use mark_problem::{FunctionCandidate, MarkProblem, UnplacedMark};
 pub use module::module_name;

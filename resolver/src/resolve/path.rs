@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::{Reason, Verdict};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{Change, DebugInfo, Die, Frame, VariableLocation};
+use crate::dwarf::{Change, DebugInfo, Die, EntryValue, Frame, VariableLocation};
 use crate::english;
 use crate::location::{Location, LocationNames, PartError, Source};
 
@@ -107,6 +107,14 @@ impl Locator<'_> {
 
     /// The location to which a move leads.
     pub(super) fn moved(&self, location: Location, to: &Move, frame: &Frame) -> Result<Location, Refusal> {
+        let value = location.entry_values().into_iter().next();
+        let moved = self.moved_from(location, to, frame);
+        // What is missing there is the value of the entry in the first place.
+        moved
+            .map_err(|refusal| value.map_or(refusal, |value| entry_refusal(EntryValue::Expression(value), &self.names)))
+    }
+
+    fn moved_from(&self, location: Location, to: &Move, frame: &Frame) -> Result<Location, Refusal> {
         match *to {
             Move::Part { bit_offset, bits } => {
                 let is_in_memory = location.pieces.iter().all(|piece| matches!(piece.source, Source::Memory(_)));
@@ -179,10 +187,10 @@ fn located(described: VariableLocation, names: &dyn LocationNames) -> (Result<Lo
         VariableLocation::At { location, range, change } => {
             (Ok(location), Extent { ranges: range.into_iter().collect(), change, ..Extent::default() })
         }
-        VariableLocation::Entry { value } => {
-            let text = english::dwarf::entry_value(&value, names).into();
-            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
+        VariableLocation::Entry { location: Some(location), range, change, .. } => {
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, ..Extent::default() })
         }
+        VariableLocation::Entry { value, .. } => (Err(entry_refusal(value, names)), everywhere()),
         VariableLocation::Lost { ranges } => {
             (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, ..Extent::default() })
         }
@@ -190,6 +198,12 @@ fn located(described: VariableLocation, names: &dyn LocationNames) -> (Result<Lo
         VariableLocation::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
         VariableLocation::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
     }
+}
+
+/// Why a value of the entry of the function is not there any more.
+pub(super) fn entry_refusal(value: EntryValue, names: &dyn LocationNames) -> Refusal {
+    let text = english::dwarf::entry_value(&value, names).into();
+    Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })
 }
 
 /// The verdict on a value of `size` bytes at a location, and why it is not better.

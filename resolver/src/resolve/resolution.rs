@@ -12,7 +12,10 @@ use super::mark_problem::UnplacedMark;
 use super::note_facts::{NoteDescription, NoteSections};
 use super::site_place::SitePlace;
 use super::words_mistake::WordsMistake;
-use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
+use super::{
+    Diagnostic, EntryReading, Exactness, ExactnessReason, FrameEntry, LineProblem, Mismatch, Predecessor, ProbeVerdict,
+    Reason, Switch,
+};
 use crate::Error;
 use crate::address::{FileOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
@@ -427,6 +430,9 @@ pub struct Site {
     /// Where the entry of a function is marked, or where it is left: the stack pointer as it was at the
     /// entry. It tells the calls of the function apart. `None` at other sites, and if it is not known.
     pub entry_stack_pointer: Option<Expr>,
+    /// The entry of the function of the frame, if arguments are read there by a second probe; `None` if
+    /// none is.
+    pub frame_entry: Option<FrameEntry>,
     /// The offset of its record among the site records; `None` if it has none. A compiler writes
     /// the records of a function in the order of the code, so markers with one address are passed in
     /// this order.
@@ -463,7 +469,7 @@ pub enum Verdict {
     /// It has a location, which may hold another value than the variable has in the source.
     Doubtful,
     /// Known only as the value of a register when the function was entered, and not recoverable at
-    /// the site.
+    /// the site. A second probe may read it at the entry ([`Argument::at_entry`]).
     Entry,
     /// The variable exists, and the debug information describes no location for it at the site: it
     /// was optimised out.
@@ -550,6 +556,10 @@ pub struct Argument {
     pub language: Language,
     /// Why the verdict is not better; `None` if it needs no reason.
     pub reason: Option<Reason>,
+    /// Of an argument with the verdict [`Verdict::Entry`]: whether a second probe reads it at the entry of
+    /// the function. `None` for other arguments, and if the debug information needs more than registers of
+    /// the entry.
+    pub at_entry: Option<EntryReading>,
     /// The address ranges in which its variable has a location, ascending: link-time addresses, in
     /// a relocatable object offsets in the site's section. Empty if one location holds for the
     /// whole scope, or if there is no location.
@@ -607,6 +617,7 @@ impl Argument {
             ty: None,
             language: Language::default(),
             reason: None,
+            at_entry: None,
             ranges: Vec::new(),
             vector_register: None,
             mismatch: None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::frame_entry::FoundEntry;
 use super::instructions::ProbeFacts;
 use super::operand_variables::OperandVariable;
 use super::{Argument, InlinedFunction};
@@ -29,6 +30,8 @@ pub(super) struct Surroundings {
     pub(super) line: Option<(Arc<str>, u32)>,
     /// The stack pointer as it was at the entry of the function, where its entry is marked or it is left.
     pub(super) entry_stack_pointer: Option<Expr>,
+    /// The entry of the function of the frame, if arguments are read there.
+    pub(super) frame_entry: Option<FoundEntry>,
     pub(super) inlined: Vec<InlinedFunction>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,

@@ -19,7 +19,8 @@ use super::pc::{self, Pc};
 use super::returned;
 use super::site_answer::{STEPS, Surroundings};
 use super::{
-    Argument, DeclaredArgument, DeclaredWords, InlinedFunction, LocationEnd, Origin, Reason, Verdict, operand_variables,
+    Argument, DeclaredArgument, DeclaredWords, EntryProblem, EntryReading, InlinedFunction, LocationEnd, Origin,
+    Reason, Verdict, operand_variables,
 };
 use crate::Error;
 use crate::address::Vaddr;
@@ -120,6 +121,7 @@ impl<'a> SiteDebug<'a> {
         }
         Ok(Surroundings {
             entry_stack_pointer: None,
+            frame_entry: None,
             function: out_of_line.and_then(|frame| frame.function.clone()),
             instance,
             // A note has no file that a function is found by.
@@ -155,8 +157,17 @@ impl<'a> SiteDebug<'a> {
     ) -> Argument {
         let mut facts = self.arguments.resolve(declared, stop);
         if let Some(reason) = self.doubt(&facts, stop, code, anchored) {
-            facts.argument.verdict = Some(Verdict::Doubtful);
-            facts.argument.reason = Some(reason);
+            if facts.argument.at_entry.is_some() {
+                let problem = EntryProblem::Doubtful(Box::new(reason));
+                facts.argument.at_entry = Some(EntryReading::Refused(problem));
+            } else {
+                facts.argument.verdict = Some(Verdict::Doubtful);
+                facts.argument.reason = Some(reason);
+            }
+        }
+        if facts.argument.verdict == Some(Verdict::Entry) {
+            // These are not addresses where it can be read.
+            facts.argument.ranges.clear();
         }
         // Other copies of the marker may show that it is doubtful.
         if matches!(facts.argument.verdict, Some(Verdict::Doubtful | Verdict::Constant)) {
@@ -176,8 +187,9 @@ impl<'a> SiteDebug<'a> {
         anchored: bool,
     ) -> Option<Reason> {
         let ArgumentFacts { argument, .. } = facts;
-        let location = argument.location.as_ref()?;
-        if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant | Verdict::Partial)) {
+        let entered = argument.at_entry.as_ref().and_then(EntryReading::location);
+        let location = argument.location.as_ref().or(entered)?;
+        if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant | Verdict::Partial | Verdict::Entry)) {
             return None;
         }
         let function = stop.frame.function;
@@ -195,8 +207,8 @@ impl<'a> SiteDebug<'a> {
             return None;
         }
         let (path, variable) = (facts.path.as_ref()?, facts.extent.variable);
-        let description =
-            ArgumentDescription { arguments: &self.arguments, stop, path, size: argument.size, variable, code };
+        let (arguments, size, takes_entry_values) = (&self.arguments, argument.size, entered.is_some());
+        let description = ArgumentDescription { arguments, stop, path, size, variable, code, takes_entry_values };
         doubt(&Case {
             argument,
             location,
@@ -332,6 +344,11 @@ impl<'a> SiteDebug<'a> {
     /// Drops the caches of units that are no longer needed.
     pub(super) fn release(&self) {
         self.debug.release();
+    }
+
+    /// The address of a place; `None` if it has none.
+    pub(super) fn address(&self, pc: Pc) -> Option<Vaddr> {
+        pc.vaddr(self.layout)
     }
 
     /// The place of an address; `None` if it is in no section of a relocatable object.

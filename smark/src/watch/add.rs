@@ -9,10 +9,11 @@ use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
 use simple_markers_resolver::uprobe_rules::UprobeRules;
 use simple_markers_tracer::arch::Platform;
+use simple_markers_tracer::bpf::expression::ProcessIdentity;
 use simple_markers_tracer::planning::PlanSettings;
-use simple_markers_tracer::sys::Child;
 use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::MappedFile;
+use simple_markers_tracer::sys::{Child, Engine};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
 
@@ -96,6 +97,11 @@ impl Watching {
         asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
     }
 
+    /// What tells processes apart, if values are noted at the entries of functions.
+    fn identity(&self) -> Option<ProcessIdentity> {
+        self.kernel.identity.filter(|_| self.watch.at_entry && self.watch.engine != Some(Engine::Tracefs))
+    }
+
     /// Notes the loader of programs, which tells when it maps libraries.
     fn find_loader(&mut self, file: &MappedFile) {
         let is_loader = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b"ld");
@@ -144,6 +150,7 @@ impl Watching {
             values: self.watch.values,
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
+            identity: self.identity(),
             is_recorded: self.is_recorded,
             doubtful: self.watch.doubtful,
         };
@@ -197,7 +204,8 @@ impl Watching {
         let Some(file) = &self.file else { return Ok(()) };
         let files: Vec<MappedFile> = new.iter().flatten().cloned().collect();
         let first = self.plan.images.len();
-        let refused = file.add(&mut self.plan, &files, &self.named, self.kernel.thread_pointer);
+        let of_kernel = (self.kernel.thread_pointer, self.identity());
+        let refused = file.add(&mut self.plan, &files, &self.named, of_kernel);
         let program = self.watch.command.first().and_then(|program| MappedFile::named(&Child::find(program)?).ok());
         for Unreadable { path, why } in new.iter().filter_map(|file| file.as_ref().err()) {
             console.error(&format!("{}: {why}", path.display()));

@@ -16,7 +16,7 @@ use simple_markers_tracer::sys::{Child, Engine, Mode};
 
 use super::groups::GroupChoice;
 use super::pids::{self, Pids};
-use crate::choice::{Choice, Strict};
+use crate::choice::{Assist, Choice, Strict};
 use crate::inputs::{Filters, operands};
 use crate::values::Values;
 use crate::{narrow, quantity};
@@ -34,6 +34,8 @@ pub(crate) struct Watch {
     choice: Choice,
     #[command(flatten)]
     strict: Strict,
+    #[command(flatten)]
+    assist: Assist,
     #[command(flatten)]
     values: Values,
     /// Watch these processes, and the markers of every file that they have mapped or map later: numbers, separated by commas or
@@ -157,6 +159,8 @@ pub(crate) struct Options {
     pub(super) sites: ExportSettings,
     /// What becomes of doubtful arguments.
     pub(super) doubtful: DoubtfulValues,
+    /// Whether arguments are read at the entries of functions.
+    pub(super) at_entry: bool,
     /// What sets the probes; `None` for what the kernel offers.
     pub(super) engine: Option<Engine>,
     /// The most hits.
@@ -200,6 +204,7 @@ impl Watch {
         Ok(Options {
             doubtful: self.choice.doubtful(self.strict)?,
             sites: self.choice.settings(),
+            at_entry: self.assist.at_entry(),
             filters,
             patterns,
             files,

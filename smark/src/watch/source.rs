@@ -115,6 +115,7 @@ impl Source for Watching {
                 ));
             }
         }
+        self.tell_entries(console)?;
         if self.session.take().is_some() {
             self.tell_why_silent(console);
         }

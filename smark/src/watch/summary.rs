@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::bpf::entry::EntryCounts;
+use simple_markers_tracer::sys;
 
 use super::watching::Watching;
 use crate::console::Console;
@@ -101,6 +103,39 @@ impl Watching {
         }
     }
 }
+
+impl Watching {
+    /// Says at the end of which functions the entries were not seen, and which were entered so often that the hits do
+    /// not pay for it.
+    pub(super) fn tell_entries(&self, console: &Console) -> Result<(), sys::Error> {
+        let Some(session) = &self.session else { return Ok(()) };
+        for (number, EntryCounts { entered, asked, unseen }) in session.entries()? {
+            let Some(entry) = self.plan.entries.get(number) else { continue };
+            let function = match &entry.function {
+                Some(function) => function.to_string(),
+                None => format!("the function at {}", entry.address),
+            };
+            if unseen > 0 {
+                console.note(&format!(
+                    "{unseen} of {} in {function} have no values of its entry, which was not seen",
+                    counted(usize::try_from(asked).unwrap_or(usize::MAX), "hit")
+                ));
+            }
+            if entered >= MANY && entered / MUCH > asked {
+                console.note(&format!(
+                    "{function} was entered {entered} times for {}, and each time a probe read arguments: --no-assist",
+                    counted(usize::try_from(asked).unwrap_or(usize::MAX), "hit")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A function that was entered so often may cost more than its hits are worth,
+const MANY: u64 = 10_000;
+/// if it was entered so many times for each of them.
+const MUCH: u64 = 100;
 
 fn was(names: &[&str]) -> &'static str {
     if names.len() == 1 { "one marker was" } else { "these markers were" }

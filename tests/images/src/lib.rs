@@ -408,6 +408,7 @@ pub fn everything() -> Resolution {
     use simple_markers_resolver::resolve::Site;
     let site = |address, origin| Site {
         entry_stack_pointer: None,
+        frame_entry: None,
         place: Some(SitePlace::Address(Vaddr(address))),
         file_offset: Some(FileOffset(address - 0x1000)),
         symbol: Some("_Z3runv".into()),

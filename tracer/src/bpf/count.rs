@@ -86,7 +86,8 @@ impl Program<'_> {
     /// Counts at a site. `time` is the word with the time.
     fn count(&mut self, section: &Section<'_>, time: i16) -> Result<(), Uncompilable> {
         let Section { inputs, filter, aggregate, group, .. } = *section;
-        self.start_inputs(inputs, filter.is_some() || !aggregate.inputs().is_empty());
+        let is_tested = filter.is_some() || !aggregate.inputs().is_empty();
+        self.start_inputs(inputs, is_tested, section.frame.as_ref())?;
         if let Some(filter) = filter {
             if let Aggregate::Start(Interval { key: Pairing::Frame(of), .. }) = aggregate {
                 self.forget_call(inputs, of)?;
@@ -263,14 +264,14 @@ impl Program<'_> {
     }
 
     /// `R1 = map`, `R2 = address of the key`.
-    fn map_and_key(&mut self, map: Map, key: i16) {
+    pub(super) fn map_and_key(&mut self, map: Map, key: i16) {
         self.code.set_map(Reg::R1, map);
         self.code.copy(Reg::R2, Reg::Frame);
         self.code.alu_immediate(Alu::Add, Reg::R2, key.into());
     }
 
     /// Updates a map with a word of the stack.
-    fn update(&mut self, map: Map, key: i16, value: i16, flags: u64) {
+    pub(super) fn update(&mut self, map: Map, key: i16, value: i16, flags: u64) {
         self.map_and_key(map, key);
         self.code.copy(Reg::R3, Reg::Frame);
         self.code.alu_immediate(Alu::Add, Reg::R3, value.into());
@@ -308,7 +309,7 @@ impl Program<'_> {
     }
 
     /// The lowest of so many bytes of the stack.
-    fn push(&mut self, size: u32) -> Result<i16, Uncompilable> {
+    pub(super) fn push(&mut self, size: u32) -> Result<i16, Uncompilable> {
         let mut lowest = 0;
         for _ in 0..size / 8 {
             lowest = self.stack.push()?;

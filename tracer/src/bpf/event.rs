@@ -26,7 +26,7 @@ pub fn trace(
 ) -> Result<(Code, Layout), ProgramError> {
     let layout = event.layout(inputs, settings.with_stack);
     let mut program = Program::new(target, settings, event.other_thread());
-    program.start_inputs(inputs, filter.is_some());
+    program.start_inputs(inputs, filter.is_some(), None).map_err(|_| ProgramError::TooManyFields)?;
     if let Some(filter) = filter {
         program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
     }

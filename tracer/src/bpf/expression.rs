@@ -11,6 +11,7 @@ use super::assembler::{Assembler, Label};
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use crate::arch::{Conventions, Platform};
 use crate::plan::{MAX_DEPTH, MAX_NODES, Uncompilable};
+use crate::record::UNSEEN;
 
 /// What a computation depends on besides registers and memory.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,17 @@ pub struct Target {
     pub thread_pointer: Option<u32>,
     /// Whether the program may sleep, so that it can read memory that is not present.
     pub is_sleepable: bool,
+    /// What tells processes apart, so that values of entries can be noted; `None` if they are not.
+    pub identity: Option<ProcessIdentity>,
+}
+
+/// Where the kernel keeps what tells processes apart: offsets in its `task_struct`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessIdentity {
+    /// The pointer to the first thread of the process.
+    pub first_thread: u32,
+    /// When a thread started.
+    pub start: u32,
 }
 
 /// Free words of the stack.
@@ -67,6 +79,17 @@ pub(super) struct Compiler<'a> {
     pub(super) stack: &'a mut StackAllocator,
     /// Where to go if the value cannot be computed.
     pub(super) failed: Label,
+    /// The values of the entry of the function.
+    pub(super) entered: EntryWords<'a>,
+}
+
+/// Where the values of the entry of the function are.
+#[derive(Clone, Copy)]
+pub(super) enum EntryWords<'a> {
+    /// The computation is only checked.
+    Anywhere,
+    /// In these words of the stack, if a bit of `R9` does not say that they are not known.
+    At(&'a [(Expr, i16)]),
 }
 
 impl Compiler<'_> {
@@ -104,6 +127,7 @@ impl Compiler<'_> {
                 self.node(address)?;
                 self.read(*size)?;
             }
+            Node::AtEntry(a) => self.at_entry(a)?,
             Node::Unary(operation, a) => self.unary(*operation, a)?,
             Node::Binary(operation, a, b) => self.binary(*operation, a, b)?,
             Node::Convert(to, a) => {
@@ -123,6 +147,21 @@ impl Compiler<'_> {
             }
         }
         Ok(())
+    }
+
+    fn at_entry(&mut self, value: &Expr) -> Result<(), Uncompilable> {
+        match self.entered {
+            // It is computed at the entry.
+            EntryWords::Anywhere if self.target.identity.is_some() && value.is_of_registers() => self.node(value),
+            EntryWords::Anywhere => Err(Uncompilable::EntryValue),
+            EntryWords::At(words) => {
+                let known = words.iter().find(|(known, _)| known == value);
+                let (_, word) = known.ok_or(Uncompilable::EntryValue)?;
+                self.code.jump_if_immediate(JumpCondition::Test, Reg::R9, 1 << UNSEEN, self.failed);
+                self.code.load(Size::Eight, Reg::R0, Reg::Frame, *word);
+                Ok(())
+            }
+        }
     }
 
     fn conventions(&self) -> Result<&'static dyn Conventions, Uncompilable> {

@@ -4,9 +4,9 @@ use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::Assembler;
-use super::expression::{Compiler, StackAllocator, Target};
+use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::program::FIRST;
-use crate::plan::{Input, MAX_WORDS, Uncompilable};
+use crate::plan::{Input, MAX_ENTRY_VALUES, MAX_WORDS, Uncompilable};
 
 /// In place of how many bytes there are, all ones: they end at the first NUL, and a null pointer has none
 /// (`docs/section-format.md`).
@@ -21,8 +21,9 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
     let mut code = Assembler::default();
     let failed = code.label();
     let mut compile = |of: &Expr| {
-        let stack = &mut StackAllocator::new(FIRST + 8 * MAX_WORDS as i16);
-        Compiler { code: &mut code, target, stack, failed }.value(of)
+        let entered = if target.identity.is_some() { MAX_ENTRY_VALUES as i16 } else { 0 };
+        let stack = &mut StackAllocator::new(FIRST + 8 * (MAX_WORDS as i16 + entered));
+        Compiler { code: &mut code, target, stack, failed, entered: EntryWords::Anywhere }.value(of)
     };
     match input {
         Input::Number(value) => compile(value),

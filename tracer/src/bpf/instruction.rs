@@ -217,6 +217,10 @@ pub enum Map {
     Slots,
     /// The steps of a table of the plan (`crate::plan::Plan::reads`), by its number: one value.
     Steps(u32),
+    /// The values that were noted at the entries of frames (`crate::bpf::entry`).
+    Entries,
+    /// What was counted at each entry, by its number (`crate::bpf::entry::EntryTally`).
+    EntryTallies,
     /// What is known of each thread (`crate::top::entry`).
     Threads,
     /// What the programs of `crate::bpf::top` share with the reader: one value.

@@ -3,6 +3,7 @@
 pub mod assembler;
 pub mod cookie;
 pub mod count;
+pub mod entry;
 pub mod event;
 pub mod expression;
 mod filter;

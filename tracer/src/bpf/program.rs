@@ -7,7 +7,7 @@ use simple_markers_resolver::location::Expr;
 use simple_markers_resolver::types::ReadTable;
 
 use super::assembler::{Assembler, Code, Label, TooLong};
-use super::expression::{Compiler, StackAllocator, Target};
+use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
@@ -76,6 +76,19 @@ pub struct Section<'p> {
     pub group: u32,
     /// What is read of whole values, by number.
     pub reads: &'p [Arc<ReadTable>],
+    /// The frame of the site, if an input has values of its entry.
+    pub frame: Option<FrameLookup<'p>>,
+}
+
+/// The frame of a site, and what is read of its entry.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameLookup<'p> {
+    /// The number of the entry.
+    pub entry: u32,
+    /// The stack pointer at the entry, computed at the site.
+    pub stack_pointer: &'p Expr,
+    /// The values that are noted at the entry.
+    pub values: &'p [Expr],
 }
 
 /// The program that does nothing.
@@ -129,6 +142,8 @@ pub(super) struct Program<'t> {
     pub(super) words: Vec<Option<Words>>,
     /// The inputs that may be unread.
     uncertain: u64,
+    /// The stack words of values of the entry of the function.
+    pub(super) entered: Vec<(Expr, i16)>,
 }
 
 impl<'t> Program<'t> {
@@ -164,7 +179,8 @@ impl<'t> Program<'t> {
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
         let stack = StackAllocator::new(FIRST);
         let (words, slots) = (Vec::new(), Vec::new());
-        Self { code, target, reads: &[], slots, stack, exit, end, distance: 0, words, uncertain: 0 }
+        let entered = Vec::new();
+        Self { code, target, reads: &[], slots, stack, exit, end, distance: 0, words, uncertain: 0, entered }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.
@@ -181,6 +197,7 @@ impl<'t> Program<'t> {
         self.stack = stack.clone();
         (self.words, self.uncertain) = (Vec::new(), 0);
         (self.reads, self.slots) = (section.reads, Vec::new());
+        self.entered = Vec::new();
     }
 
     pub(super) fn finish(mut self) -> Result<Code, TooLong> {
@@ -191,8 +208,13 @@ impl<'t> Program<'t> {
         self.code.finish()
     }
 
-    /// Prepares `R9`. `is_tested` says that the program tests its bits.
-    pub(super) fn start_inputs(&mut self, inputs: &[Input], is_tested: bool) {
+    /// Prepares `R9`, and reads the values of the entry. `is_tested` says that the program tests its bits.
+    pub(super) fn start_inputs(
+        &mut self,
+        inputs: &[Input],
+        is_tested: bool,
+        frame: Option<&FrameLookup<'_>>,
+    ) -> Result<(), Uncompilable> {
         self.words = vec![None; inputs.len()];
         self.code.set(Reg::R9, 0);
         if is_tested {
@@ -203,6 +225,7 @@ impl<'t> Program<'t> {
             self.code.alu_immediate(Alu::Rsh, Reg::R9, 63);
             self.code.alu(Alu::Mul, Reg::R9, Reg::R0);
         }
+        frame.map_or(Ok(()), |frame| self.read_entry(frame))
     }
 
     /// Computes inputs that are not computed yet.
@@ -300,8 +323,9 @@ impl<'t> Program<'t> {
     }
 
     /// Stores the value of a computation in a word of the stack.
-    fn compute(&mut self, value: &Expr, word: i16, failed: Label) -> Result<(), Uncompilable> {
-        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed }.value(value)?;
+    pub(super) fn compute(&mut self, value: &Expr, word: i16, failed: Label) -> Result<(), Uncompilable> {
+        let entered = EntryWords::At(&self.entered);
+        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed, entered }.value(value)?;
         self.code.store(Size::Eight, Reg::Frame, word, Reg::R0);
         Ok(())
     }

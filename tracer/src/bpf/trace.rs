@@ -51,7 +51,8 @@ impl Program<'_> {
         if settings.with_stack {
             layout = layout.with_stack();
         }
-        self.start_inputs(inputs, filter.is_some());
+        let is_tested = filter.is_some() || section.frame.is_some();
+        self.start_inputs(inputs, is_tested, section.frame.as_ref()).map_err(|_| ProgramError::TooManyFields)?;
         if let Some(filter) = filter {
             self.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
         }

@@ -11,7 +11,7 @@ use simple_markers_resolver::location::Expr;
 use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 
 use super::assembler::Label;
-use super::expression::Compiler;
+use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
@@ -236,7 +236,8 @@ impl Program<'_> {
     }
 
     fn compute_to_r0(&mut self, value: &Expr, failed: Label) -> Result<(), Uncompilable> {
-        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed }.value(value)
+        let entered = EntryWords::At(&self.entered);
+        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed, entered }.value(value)
     }
 
     /// Copies `R2` bytes from the address `R3` of the program to `R1`. `R0` is 0 if that succeeds.

@@ -28,7 +28,7 @@ typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := float32_t
 typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;
 typealias string { encoding = UTF8; } := text_t;
 typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := time_t;
-typealias enum : uint8_t { value = 0, unreadable = 1, doubtful = 2, null = 3, cut = 4, empty = 5, maybe = 6, maybe_cut = 7, maybe_null = 8 } := state_t;
+typealias enum : uint8_t { value = 0, unreadable = 1, doubtful = 2, null = 3, cut = 4, empty = 5, maybe = 6, maybe_cut = 7, maybe_null = 8, entry_unseen = 9 } := state_t;
 ";
 
 /// The parts of a stream.

@@ -45,13 +45,15 @@ pub enum FieldState {
     MaybeCut = 7,
     /// The same of a null pointer in place of a text.
     MaybeNull = 8,
+    /// It is a value of the entry of the function, and that was not seen.
+    EntryUnseen = 9,
 }
 
 impl FieldState {
     /// The state with a number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        const ALL: [FieldState; 9] = [
+        const ALL: [FieldState; 10] = [
             FieldState::Value,
             FieldState::Unreadable,
             FieldState::Doubtful,
@@ -61,6 +63,7 @@ impl FieldState {
             FieldState::Maybe,
             FieldState::MaybeCut,
             FieldState::MaybeNull,
+            FieldState::EntryUnseen,
         ];
         ALL.get(usize::from(number)).copied()
     }

@@ -238,6 +238,7 @@ fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, M
             match state {
                 FieldState::Value => Ok(Ok(Value::Number { bits, size, kind })),
                 FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                FieldState::EntryUnseen => Ok(Err(Missing::EntryUnseen)),
                 FieldState::Doubtful => Ok(Err(Missing::Doubtful(None))),
                 FieldState::Maybe => Ok(Err(Missing::Doubtful(Some(Value::Number { bits, size, kind })))),
                 FieldState::Null
@@ -256,6 +257,7 @@ fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, M
                 FieldState::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
                 FieldState::Null => Ok(Value::Null),
                 FieldState::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),
+                FieldState::EntryUnseen => Err(Missing::EntryUnseen),
                 FieldState::Doubtful => Err(Missing::Doubtful(None)),
                 FieldState::Maybe => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: false }))),
                 FieldState::MaybeCut => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: true }))),
@@ -269,6 +271,7 @@ fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, M
                 FieldState::Maybe => Ok(Err(Missing::Doubtful(Some(value)))),
                 FieldState::Doubtful => Ok(Err(Missing::Doubtful(None))),
                 FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                FieldState::EntryUnseen => Ok(Err(Missing::EntryUnseen)),
                 _ => Err(ReadErrorKind::State(number)),
             }
         }
@@ -277,6 +280,7 @@ fn full<'a>(of: FieldType, bytes: &mut Cursor<'a>) -> Result<Result<Value<'a>, M
             match state {
                 FieldState::Value | FieldState::Cut => Ok(Ok(value)),
                 FieldState::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                FieldState::EntryUnseen => Ok(Err(Missing::EntryUnseen)),
                 // No marker has an array, and a field of an event of the kernel is never doubtful.
                 _ => Err(ReadErrorKind::State(number)),
             }

@@ -271,7 +271,7 @@ fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
             Ok(Value::Whole(chunks)) => array(chunks, 1, None, out),
             Err(Missing::Unread(_)) => {}
             Ok(Value::Text { .. } | Value::Null | Value::Array { .. })
-            | Err(Missing::Doubtful(_) | Missing::Unreadable { .. }) => return false,
+            | Err(Missing::Doubtful(_) | Missing::Unreadable { .. } | Missing::EntryUnseen) => return false,
         }
     }
     true
@@ -349,6 +349,7 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
                 state = FieldState::Unreadable;
                 address = at.unwrap_or(0);
             }
+            Err(Missing::EntryUnseen) => state = FieldState::EntryUnseen,
             Err(Missing::Unread(_)) => continue,
         }
         out.push(state as u8);

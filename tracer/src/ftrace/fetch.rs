@@ -115,8 +115,8 @@ impl Fetches {
                 self.add(b, at);
             }
             Node::Unary(_, inner) | Node::Convert(_, inner) | Node::Reinterpret(_, inner) => self.add(inner, at),
-            // The kernel cannot find it.
-            Node::ThreadLocal(_) => {}
+            // The kernel cannot find it, or has no second probe.
+            Node::ThreadLocal(_) | Node::AtEntry(_) => {}
         }
     }
 

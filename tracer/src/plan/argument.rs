@@ -128,7 +128,7 @@ pub enum Reading {
 
 impl Source {
     /// How it is read, each with the member of a plan file that has it.
-    pub(super) fn readings(&self) -> Vec<(&'static str, &Reading)> {
+    pub(crate) fn readings(&self) -> Vec<(&'static str, &Reading)> {
         match self {
             Self::Read(here) => vec![("", here)],
             Self::Either(here, before) => vec![(".either[0]", here), (".either[1]", before)],
@@ -141,6 +141,17 @@ impl Source {
 }
 
 impl Reading {
+    /// The field that has it; `None` for a constant.
+    #[must_use]
+    pub fn field(&self) -> Option<usize> {
+        match *self {
+            Self::Constant { .. } => None,
+            Self::Number { field, .. } | Self::Text { field } | Self::Array { field, .. } | Self::Whole { field } => {
+                Some(field)
+            }
+        }
+    }
+
     /// The type of what is read.
     #[must_use]
     pub fn field_type(&self) -> FieldType {
@@ -199,7 +210,8 @@ impl UnreadReason {
         match self {
             Self::Omitted(ArgumentOmission::Doubtful(_)) => Placeholder::Doubtful,
             Self::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _)) => Placeholder::Unreadable,
-            Self::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut) => Placeholder::Lost,
+            Self::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut)
+            | Self::Uncompilable(Uncompilable::EntryValue) => Placeholder::Lost,
             Self::Omitted(_) | Self::Uncompilable(_) | Self::TooMany => Placeholder::Unreadable,
             Self::Filed { placeholder, .. } => *placeholder,
         }
@@ -235,6 +247,8 @@ pub enum Uncompilable {
     ReadSize(u8),
     /// It has too many steps.
     TooLarge,
+    /// It has a value of the entry of its function, and none is noted there.
+    EntryValue,
 }
 
 /// An argument as a plan file has it, or one of its readings. Which members it has says where the value

@@ -9,6 +9,7 @@
 //! | `["memory", A, 4, TYPE]` | so many bytes at an address |
 //! | `["neg", A]` | an operation on one value: `abs`, `neg`, `not` |
 //! | `["plus", A, B]` | an operation on two values, with its name in DWARF |
+//! | `["at_entry", A]` | the value at the entry of the function of the frame |
 //! | `["convert", A, TYPE]`, `["reinterpret", A, TYPE]` | a value of another type |
 //!
 //! A type is `i`, `u` or `f` and the size in bytes. Without one, the value is an integer of 8 bytes
@@ -57,6 +58,7 @@ fn to_json(of: &Expr) -> Json {
         Node::ThreadLocal(offset) => return json!(["thread_local", to_json(offset)]),
         Node::Register(register, of) => (vec![json!("register"), json!(register.0)], *of),
         Node::Memory { address, size, to } => (vec![json!("memory"), to_json(address), json!(size)], *to),
+        Node::AtEntry(a) => return json!(["at_entry", to_json(a)]),
         Node::Unary(operation, a) => return json!([<&str>::from(operation), to_json(a)]),
         Node::Binary(operation, a, b) => return json!([<&str>::from(operation), to_json(a), to_json(b)]),
         Node::Convert(to, a) => (vec![json!("convert"), to_json(a)], *to),
@@ -98,6 +100,7 @@ impl<'de> Visitor<'de> for ComputationVisitor {
                 Node::Constant(value.ok_or_else(too_large)?)
             }
             "address" => Node::Address(item(&mut items)?),
+            "at_entry" => Node::AtEntry(inner(&mut items)?),
             "thread_local" => Node::ThreadLocal(inner(&mut items)?),
             "register" => Node::Register(Register(item(&mut items)?), typed(&mut items)?),
             "memory" => {

@@ -9,18 +9,22 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::json::{JsonError, exists, read};
+use simple_markers_resolver::location::Expr;
 
 use super::{
-    Input, MAX_TEXT, MAX_WHOLE, MAX_WORDS, Plan, PlannedArgument, PlannedMarker, ReadLimits, Reading, ShownType,
-    Source, WholeInput,
+    Input, MAX_ENTRY_VALUES, MAX_TEXT, MAX_WHOLE, MAX_WORDS, Plan, PlannedArgument, PlannedEntry, PlannedMarker,
+    PlannedSite, ReadLimits, Reading, ShownType, Source, WholeInput,
 };
 use crate::arch::Platform;
 use crate::record::FieldKind;
 
-/// The latest version of plan files. Version 2 has switches, version 3 doubtful values, and version 4
-/// whole values. A reader refuses later versions: without the switch it would wait for a probe that is
-/// asleep, and without the mark it would show a doubtful value as a certain one.
-pub const VERSION: u64 = 4;
+/// The latest version of plan files. Version 2 has switches, version 3 doubtful values, version 4 whole
+/// values, and version 5 values at the entry of functions. A reader refuses later versions: without the
+/// switch it would wait for a probe that is asleep, and without the mark it would show a doubtful value as a
+/// certain one.
+pub const VERSION: u64 = 5;
+/// The version of plan files without values at the entry of functions, which older readers know.
+const WITHOUT_ENTRIES: u64 = 4;
 /// The version of plan files without whole values, which older readers know.
 const WITHOUT_WHOLE_VALUES: u64 = 3;
 /// The version of plan files without doubtful values, which older readers know.
@@ -62,7 +66,8 @@ impl Plan {
         let has_switches = self.sites.iter().any(|site| site.switch.is_some());
         let arguments = || self.sites.iter().flat_map(|site| &site.arguments);
         let version = match has_switches {
-            _ if arguments().any(|argument| argument.shown.is_some()) => VERSION,
+            _ if !self.entries.is_empty() => VERSION,
+            _ if arguments().any(|argument| argument.shown.is_some()) => WITHOUT_ENTRIES,
             _ if arguments().any(|argument| matches!(argument.source, Source::Doubtful(_))) => WITHOUT_WHOLE_VALUES,
             true => WITHOUT_DOUBT,
             false => WITHOUT_SWITCHES,
@@ -133,9 +138,14 @@ impl Plan {
                 return Err(JsonError::new(&path, "a plan file has no events of the kernel"));
             }
         }
+        for (number, entry) in self.entries.iter().enumerate() {
+            exists(entry.image, "image", self.images.len(), || format!("entries[{number}].image"))?;
+            entry.check(&format!("entries[{number}]"))?;
+        }
         for (number, site) in self.sites.iter().enumerate() {
             exists(site.marker, "marker", self.markers.len(), || format!("sites[{number}].marker"))?;
             check_inputs(&site.inputs, &format!("sites[{number}].inputs"))?;
+            self.check_frame(site, &format!("sites[{number}]"))?;
             for (argument, PlannedArgument { source, .. }) in site.arguments.iter().enumerate() {
                 for (member, reading) in source.readings() {
                     let path = || format!("sites[{number}].arguments[{argument}]{member}.input");
@@ -147,6 +157,43 @@ impl Plan {
             exists(left_out.image, "image", self.images.len(), || format!("left_out[{number}].image"))?;
         }
         Ok(())
+    }
+}
+
+impl PlannedEntry {
+    fn check(&self, path: &str) -> Result<(), JsonError> {
+        let what = match self.values.len() > MAX_ENTRY_VALUES {
+            true => format!("it has {} values; {MAX_ENTRY_VALUES} are possible", self.values.len()),
+            false if self.values.iter().chain([&self.stack_pointer]).all(Expr::is_of_registers) => return Ok(()),
+            false => "it reads more than registers".to_owned(),
+        };
+        Err(JsonError::new(path, &what))
+    }
+}
+
+impl Plan {
+    /// Whether the values of the entry that a site needs are noted.
+    fn check_frame(&self, site: &PlannedSite, path: &str) -> Result<(), JsonError> {
+        let needed: Vec<Expr> = site.inputs.iter().flat_map(Input::entry_values).collect();
+        let entry = match &site.frame {
+            Some(frame) => {
+                exists(frame.entry, "entry", self.entries.len(), || format!("{path}.frame.entry"))?;
+                self.entries.get(frame.entry)
+            }
+            None => None,
+        };
+        let image = self.markers.get(site.marker).map(|marker| marker.image);
+        let computed = site.frame.iter().map(|frame| &frame.stack_pointer).chain(&site.entry_stack_pointer);
+        let mut nested = Vec::new();
+        computed.for_each(|of| of.add_entry_values(&mut nested));
+        let what = match entry {
+            Some(entry) if Some(entry.image) != image => "its entry is in another image",
+            _ if !nested.is_empty() => "a stack pointer has a value of the entry",
+            Some(entry) if needed.iter().all(|value| entry.values.contains(value)) => return Ok(()),
+            None if needed.is_empty() => return Ok(()),
+            _ => "an input has a value of the entry that is not noted there",
+        };
+        Err(JsonError::new(path, what))
     }
 }
 

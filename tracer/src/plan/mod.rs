@@ -6,6 +6,7 @@
 mod aggregate;
 mod argument;
 mod condition;
+mod entries;
 mod event;
 mod expression;
 mod field_type;
@@ -22,6 +23,7 @@ pub use argument::{
     DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };
 pub use condition::{Condition, LONGEST_TEXT, Number, Operator, Place, Readable};
+pub use entries::{MAX_ENTRY_VALUES, PlannedEntry, SiteFrame};
 pub use event::{COMMON, EventField, KernelEvent};
 pub(crate) use expression::{MAX_DEPTH, MAX_NODES};
 pub use field_type::FieldType;

@@ -14,6 +14,7 @@ use simple_markers_resolver::types::{Names, ReadTable};
 use super::aggregate::Aggregate;
 use super::argument::{DoubtfulValues, PlannedArgument, Source};
 use super::condition::Condition;
+use super::entries::{PlannedEntry, SiteFrame};
 use super::event::KernelEvent;
 use super::expression::{deserialize_maybe, serialize_maybe};
 use super::input::Input;
@@ -33,6 +34,9 @@ pub struct Plan {
     /// in which the program passes them.
     #[serde(deserialize_with = "objects")]
     pub sites: Vec<PlannedSite>,
+    /// The entries of functions where values are noted for sites. Their position is their number.
+    #[serde(default, deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<PlannedEntry>,
     /// The sites that are not watched.
     #[serde(deserialize_with = "objects")]
     pub left_out: Vec<LeftOut>,
@@ -131,6 +135,9 @@ pub struct PlannedSite {
         skip_serializing_if = "Option::is_none"
     )]
     pub entry_stack_pointer: Option<Expr>,
+    /// The frame of the site, if an input has values of the entry of its function.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub frame: Option<SiteFrame>,
     /// What the program at the site reads.
     pub inputs: Vec<Input>,
     /// The arguments, in the order of the format.
@@ -180,6 +187,7 @@ impl PlannedSite {
             offset: FileOffset(0),
             switch: None,
             entry_stack_pointer: None,
+            frame: None,
             inputs,
             arguments,
             filter: None,

@@ -11,6 +11,7 @@ use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
 use crate::arch::Platform;
+use crate::bpf::expression::ProcessIdentity;
 
 fn expr(node: Node) -> Expr {
     Expr::new(node).expect("it is small")
@@ -70,6 +71,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         offset: FileOffset(u64::MAX),
         switch: None,
         entry_stack_pointer: None,
+        frame: None,
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,
@@ -146,6 +148,7 @@ fn plan() -> Plan {
             left_out(UnwatchedKind::Other),
         ],
         reads: Vec::new(),
+        entries: Vec::new(),
     }
 }
 
@@ -391,8 +394,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         let expected = format!("`{}`: {what}", path.replace('N', &last.to_string()));
         assert_eq!(refused(&pointer, value), expected, "{pointer}");
     }
-    let later = "version 5 of the format of plans; this smark reads the versions up to 4";
-    assert_eq!(refused("/plan", 5.into()), later);
+    let later = "version 6 of the format of plans; this smark reads the versions up to 5";
+    assert_eq!(refused("/plan", 6.into()), later);
     assert_eq!(refused("/plan", "1".into()), "not a plan");
     assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
     assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));
@@ -540,11 +543,12 @@ fn what_this_machine_cannot_read_is_left_out() {
             ("e", doubtful(number(0), Some(number(1)))),
         ],
     )];
-    let adopted = |image, name: &str, thread_pointer| {
+    let adopted = |image, name: &str, thread_pointer: Option<u32>| {
+        let of_kernel = (thread_pointer, None);
         let mut plan = Plan::default();
         let keep = |marker: usize| file.markers[marker].name.starts_with(name);
-        plan.adopt(&file, 1, "/other", &|_| false, &|_| false, thread_pointer);
-        plan.adopt(&file, image, "/elsewhere", &keep, &|_| true, thread_pointer);
+        plan.adopt(&file, 1, "/other", &|_| false, &|_| false, of_kernel);
+        plan.adopt(&file, image, "/elsewhere", &keep, &|_| true, of_kernel);
         plan
     };
     let all = adopted(0, "a:", Some(0));
@@ -570,4 +574,83 @@ fn what_this_machine_cannot_read_is_left_out() {
     assert_eq!(other.left_out[0].image, 1);
     assert_eq!(adopted(0, "b:", None).markers, []);
     assert_eq!(adopted(2, "a:", None).images.len(), 1);
+}
+
+/// A plan with a site that reads two values of the entry of its function.
+fn with_entry() -> Plan {
+    let at_entry = |number| expr(Node::AtEntry(register(number)));
+    let number = |field| Source::Read(Reading::Number { field, size: 8, kind: Signed });
+    let inputs = vec![Input::Number(at_entry(5)), Input::Number(register(0)), Input::Number(at_entry(4))];
+    let mut site = planned_site(0, inputs, vec![("a", number(0)), ("b", number(1)), ("c", number(2))]);
+    site.frame = Some(SiteFrame { entry: 1, stack_pointer: register(7).plus(8).expect("small") });
+    let entry = |address| PlannedEntry {
+        image: 0,
+        function: Some("f".into()),
+        address: Vaddr(address),
+        probe: Vaddr(address + 4),
+        offset: FileOffset(address + 4),
+        stack_pointer: register(7),
+        values: vec![register(5), register(4)],
+    };
+    Plan { sites: vec![site], entries: vec![entry(0x100), entry(0x200)], ..plan() }
+}
+
+#[test]
+fn entries_of_functions_are_written_and_read() {
+    let plan = with_entry();
+    let json = plan.to_json();
+    assert_eq!(json["plan"], VERSION);
+    assert_eq!(json["entries"][0]["values"], json!([["register", 5], ["register", 4]]));
+    assert_eq!(json["sites"][0]["inputs"][0], json!(["number", ["at_entry", ["register", 5]]]));
+    assert_eq!(read(&json), Ok(plan));
+    let memory = json!(["memory", ["register", 5], 8]);
+    let cases = [
+        ("/entries/1/values/0", memory, "entries[1]", "it reads more than registers"),
+        ("/entries/1/values", json!(vec![json!(["register", 5]); 9]), "entries[1]", "it has 9 values; 8 are possible"),
+        ("/entries/1/image", json!(1), "sites[0]", "its entry is in another image"),
+        ("/entries/1/image", json!(2), "entries[1].image", "there is no image 2; there are 2, counted from 0"),
+        ("/sites/0/frame/entry", json!(2), "sites[0].frame.entry", "there is no entry 2; there are 2, counted from 0"),
+        (
+            "/sites/0/frame/stack_pointer",
+            json!(["at_entry", ["register", 7]]),
+            "sites[0]",
+            "a stack pointer has a value of the entry",
+        ),
+        (
+            "/entries/1/values/1",
+            json!(["register", 3]),
+            "sites[0]",
+            "an input has a value of the entry that is not noted there",
+        ),
+        ("/sites/0/frame", Json::Null, "sites[0]", "an input has a value of the entry that is not noted there"),
+    ];
+    for (place, value, path, what) in cases {
+        let mut changed = json.clone();
+        *changed.pointer_mut(place).expect(place) = value;
+        assert_eq!(read(&changed), Err(FileError::Value(JsonError::new(path, what))), "{place}");
+    }
+}
+
+#[test]
+fn an_entry_is_taken_with_the_site_that_needs_it() {
+    let file = with_entry();
+    let adopted = |identity| {
+        let mut plan = Plan::default();
+        plan.adopt(&file, 1, "/other", &|_| true, &|_| false, (None, identity));
+        plan.adopt(&file, 0, "/elsewhere", &|_| true, &|_| false, (None, identity));
+        plan
+    };
+    let all = adopted(Some(ProcessIdentity::default()));
+    assert_eq!(all.entries, [PlannedEntry { image: 1, ..file.entries[1].clone() }]);
+    assert_eq!(all.sites[0].frame.as_ref().map(|frame| frame.entry), Some(0));
+    assert_eq!(all.sites[0].inputs, file.sites[0].inputs);
+    // Without a second probe only the other one can be read.
+    let without = adopted(None);
+    assert_eq!((without.entries.len(), &without.sites[0].frame), (0, &None));
+    assert_eq!(without.sites[0].inputs, [Input::Number(register(0))]);
+    let placeholders = without.sites[0].arguments.iter().map(|argument| match &argument.source {
+        Source::Unread(why) => Some(why.placeholder()),
+        _ => None,
+    });
+    assert_eq!(placeholders.collect::<Vec<_>>(), [Some(Placeholder::Lost), None, Some(Placeholder::Lost)]);
 }

@@ -1,17 +1,19 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
 use super::make::is_readable;
+use crate::bpf::expression::ProcessIdentity;
 use crate::bpf::{Target, input};
 use crate::plan::{
-    Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable,
-    UnreadReason, table_number,
+    Input, LeftOut, Placeholder, Plan, PlannedEntry, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
+    Uncompilable, UnreadReason, table_number,
 };
 
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
     /// that are left out that the functions accept. Arguments that cannot be read on this machine
     /// become [`UnreadReason::Uncompilable`]. `thread_pointer` is the offset of the thread pointer in
-    /// the kernel's `task_struct`; `None` if it is not known.
+    /// the kernel's `task_struct`; `None` if it is not known. `identity` is as in
+    /// [`PlanSettings`](super::PlanSettings).
     ///
     /// It does nothing if the other plan has no such image.
     pub fn adopt(
@@ -21,7 +23,7 @@ impl Plan {
         path: &str,
         keep: &dyn Fn(usize) -> bool,
         keep_left_out: &dyn Fn(&LeftOut) -> bool,
-        thread_pointer: Option<u32>,
+        (thread_pointer, identity): (Option<u32>, Option<ProcessIdentity>),
     ) {
         let Some(of) = other.images.get(image) else { return };
         let number = self.images.len();
@@ -41,9 +43,19 @@ impl Plan {
                 thread_local_size: of.thread_local_size,
                 thread_pointer,
                 is_sleepable: true,
+                identity,
             };
             let mut site = PlannedSite { image: number, marker, ..site.clone() };
             site.settle(&target);
+            site.frame.take_if(|_| !site.inputs.iter().any(|input| !input.entry_values().is_empty()));
+            if let Some(frame) = &mut site.frame {
+                let Some(entry) = other.entries.get(frame.entry) else { continue };
+                let entry = PlannedEntry { image: number, ..entry.clone() };
+                frame.entry = self.entries.iter().position(|known| *known == entry).unwrap_or(self.entries.len());
+                if frame.entry == self.entries.len() {
+                    self.entries.push(entry);
+                }
+            }
             for input in &mut site.inputs {
                 let Input::Whole(whole) = input else { continue };
                 let Some(table) = other.reads.get(whole.reads) else { continue };

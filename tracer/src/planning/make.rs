@@ -7,7 +7,7 @@ use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
+    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
@@ -15,7 +15,9 @@ use simple_markers_resolver::resolve::{
 };
 use simple_markers_resolver::types::{MemberChoice, Names, ReadTable, Shape, Type};
 
+use super::entry::EntryBuilder;
 use crate::arch::Platform;
+use crate::bpf::expression::ProcessIdentity;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WHOLE, MAX_WORDS,
@@ -56,6 +58,9 @@ pub struct PlanSettings {
     pub thread_pointer: Option<u32>,
     /// Whether the programs may sleep.
     pub is_sleepable: bool,
+    /// What tells processes apart; `None` if no values are noted at the entries of functions. A kernel whose
+    /// programs cannot sleep may skip some of them, so it must not be given there.
+    pub identity: Option<ProcessIdentity>,
     /// Whether programs with a recorder record their probes themselves.
     pub is_recorded: bool,
     /// What becomes of doubtful arguments. [`export::ExportSettings::doubtful`] is not used.
@@ -73,6 +78,7 @@ impl Default for PlanSettings {
             values: ValueBudget::default(),
             thread_pointer: None,
             is_sleepable: true,
+            identity: None,
             is_recorded: false,
             doubtful,
         }
@@ -103,7 +109,8 @@ impl Plan {
         settings: &PlanSettings,
     ) -> Result<(), ExportError> {
         // Doubtful arguments are read below.
-        let chosen = export::ExportSettings { doubtful: false, ..settings.export.clone() };
+        let at_entry = settings.identity.is_some();
+        let chosen = export::ExportSettings { doubtful: false, at_entry, ..settings.export.clone() };
         let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let platform = Platform::of(image.arch);
@@ -137,9 +144,13 @@ impl Plan {
                         thread_local_size,
                         thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,
+                        identity: settings.identity,
                     };
+                    let mut entry = EntryBuilder::new(&point, number, &self.entries);
                     let reads = &mut self.reads;
-                    let site = site(&point, number, (marker, &names), &target, thread_locals, settings, reads);
+                    let mut site =
+                        site(&point, number, (marker, &names), &target, thread_locals, settings, reads, &mut entry);
+                    site.frame = entry.add_to(&mut self.entries);
                     self.sites.push(site);
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
@@ -217,6 +228,7 @@ fn site(
     thread_locals: &ThreadLocals,
     settings: &PlanSettings,
     reads: &mut Vec<Arc<ReadTable>>,
+    entry: &mut EntryBuilder,
 ) -> PlannedSite {
     let mut inputs = Vec::new();
     let wanted = point.wanted();
@@ -239,6 +251,7 @@ fn site(
             thread_locals,
             text,
             limit: limit.clone(),
+            entry,
             reads,
             limits: settings.read_limits(),
             choice: wanted.form.as_deref().map(ShownType::choice_of).unwrap_or_default(),
@@ -276,6 +289,7 @@ fn site(
         offset: point.offset,
         switch: point.switch.map(|switch| switch.offset),
         entry_stack_pointer: point.site.entry_stack_pointer.clone().filter(|of| is_readable(of, target)),
+        frame: None,
         inputs,
         arguments,
         filter: None,
@@ -342,6 +356,7 @@ fn recorded(
         offset: point.offset,
         switch: Some(switch.offset),
         entry_stack_pointer: None,
+        frame: None,
         inputs,
         arguments,
         filter: None,
@@ -415,6 +430,8 @@ struct InputBuilder<'a> {
     text: u16,
     /// The precision of a text.
     limit: Option<Expr>,
+    /// The entry of the function of the frame.
+    entry: &'a mut EntryBuilder,
     /// The tables of the plan.
     reads: &'a mut Vec<Arc<ReadTable>>,
     /// How much of whole values is read.
@@ -518,6 +535,7 @@ impl InputBuilder<'_> {
     /// Adds an input, and returns the field of the record that has its value.
     fn input(&mut self, input: Input) -> Result<usize, UnreadReason> {
         let input = located(input, self.thread_locals).ok_or(UnreadReason::Uncompilable(Uncompilable::ThreadLocal))?;
+        let input = self.entry.settled(input).ok_or(UnreadReason::Uncompilable(Uncompilable::TooLarge))?;
         input::check(&input, self.target).map_err(UnreadReason::Uncompilable)?;
         if let Some(field) = self.inputs.iter().position(|known| *known == input) {
             return Ok(field);
@@ -526,6 +544,7 @@ impl InputBuilder<'_> {
         if words + input.words() > MAX_WORDS {
             return Err(UnreadReason::TooMany);
         }
+        self.entry.note(&input)?;
         self.inputs.push(input);
         Ok(self.inputs.len() - 1)
     }
@@ -533,35 +552,7 @@ impl InputBuilder<'_> {
 
 /// An input whose thread-local variables are found; `None` if one of them is not.
 fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
-    Some(match input {
-        Input::Number(value) => Input::Number(by.located(&value)?),
-        Input::Text { address, limit, most } => {
-            let limit = match limit {
-                Some(limit) => Some(by.located(&limit)?),
-                None => None,
-            };
-            Input::Text { address: by.located(&address)?, limit, most }
-        }
-        Input::Bytes { address, length, most } => {
-            Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
-        }
-        Input::Whole(whole) => {
-            let bytes = match &whole.bytes {
-                ValueBytes::Memory { address, size } => {
-                    ValueBytes::Memory { address: by.located(address)?, size: *size }
-                }
-                ValueBytes::Parts { parts, size } => {
-                    let part = |part: &Option<Expr>| match part {
-                        Some(part) => by.located(part).map(Some),
-                        None => Some(None),
-                    };
-                    ValueBytes::Parts { parts: parts.iter().map(part).collect::<Option<_>>()?, size: *size }
-                }
-            };
-            Input::Whole(Box::new(WholeInput { bytes, ..*whole }))
-        }
-        other @ (Input::Field { .. } | Input::Recorded { .. }) => other,
-    })
+    input.mapped(&|of| by.located(of))
 }
 
 /// The size in bytes of an array of characters.

@@ -12,6 +12,7 @@ use super::recorder::Failure;
 use super::request::{Mode, Scope, SessionError, has_intervals};
 use super::tracefs::{Tracefs, remove_leftovers};
 use crate::aggregate::{RawCounts, Tallies, Tally};
+use crate::bpf::entry::EntryCounts;
 use crate::hit::Hit;
 use crate::plan::Plan;
 
@@ -311,6 +312,18 @@ impl Session {
         match &self.running {
             Some(Running::Bpf(programs)) => programs.missed(),
             Some(Running::Tracefs(_)) | None => Ok(0),
+        }
+    }
+
+    /// What was counted at each entry of a function at which values are noted, with its number in the plan.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn entries(&self) -> Result<Vec<(usize, EntryCounts)>, Error> {
+        match &self.running {
+            Some(Running::Bpf(programs)) => programs.entries_counted(),
+            Some(Running::Tracefs(_)) | None => Ok(Vec::new()),
         }
     }
 

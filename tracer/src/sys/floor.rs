@@ -100,6 +100,7 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         offset: FileOffset(offset),
         switch: None,
         entry_stack_pointer: None,
+        frame: None,
         inputs: Vec::new(),
         arguments: Vec::new(),
         filter: None,

@@ -1,6 +1,6 @@
 //! The BPF engine: the programs of a plan, attached, and what they say.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::{OwnedFd, RawFd};
 
 use simple_markers_events::btf::Btf;
@@ -21,16 +21,18 @@ use crate::aggregate::{
 };
 use crate::arch::Platform;
 use crate::bpf::count::count;
+use crate::bpf::entry::{self, EntryCounts, EntryTally};
+use crate::bpf::expression::ProcessIdentity;
 use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
-use crate::bpf::program::Section;
+use crate::bpf::program::{FrameLookup, Section};
 use crate::bpf::whole::{SLOT_SIZE, SLOTS, map_value};
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::{Aggregate, By, KernelEvent, Plan, PlannedSite};
+use crate::plan::{Aggregate, By, Condition, Input, KernelEvent, Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 /// What the programs need to know of the kernel.
@@ -38,6 +40,8 @@ use crate::record::{Layout, Record};
 pub struct Kernel {
     /// The offset of the thread pointer in `task_struct`.
     pub thread_pointer: Option<u32>,
+    /// What tells processes apart; `None` if no values are noted at the entries of functions.
+    pub identity: Option<ProcessIdentity>,
     tasks: Option<TaskNumbers>,
 }
 
@@ -52,7 +56,13 @@ impl Kernel {
         let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskNumbers { pid, tgid });
         let thread_pointer = Platform::HOST.and_then(|host| of(host.conventions().thread_pointer()?));
         let thread_pointer = thread_pointer.filter(|number| number.size == Size::Eight).map(|number| number.offset);
-        Self { thread_pointer, tasks }
+        let offset = |name| btf.member("task_struct", &[name]).map(|member| member.offset);
+        let identity = offset("group_leader").zip(offset("start_boottime"));
+        let identity = identity.map(|(first_thread, start)| ProcessIdentity { first_thread, start });
+        // Where programs cannot sleep, the kernel does not run one while another one runs on the same CPU. An entry
+        // that is missed so would leave the values of an earlier frame.
+        let identity = identity.filter(|_| Uprobes::find().is_ok_and(Uprobes::can_sleep));
+        Self { thread_pointer, identity, tasks }
     }
 
     /// Whether the programs can be loaded and attached.
@@ -86,6 +96,10 @@ pub(super) struct Programs {
     open: Vec<OwnedFd>,
     /// The links at sites, with the numbers of their images.
     at_sites: Vec<(usize, UprobeLink)>,
+    /// The same at the entries of functions.
+    at_entries: Vec<(usize, UprobeLink)>,
+    /// The entries that have a program, by their numbers.
+    entered: HashSet<usize>,
     /// Tells when a process maps a file; `None` if the kernel refuses it, or all processes are watched.
     notices: Option<Notices>,
     /// The programs at events of the kernel.
@@ -124,6 +138,8 @@ impl Programs {
             uprobes,
             open,
             at_sites,
+            at_entries: Vec::new(),
+            entered: HashSet::new(),
             notices,
             events,
         };
@@ -133,12 +149,14 @@ impl Programs {
 
     /// Attaches the programs of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        let entries = self.entries(plan)?;
         let (groups, events) = self.programs(plan)?;
         let codes = groups.keys().map(|(_, (code, _))| code).chain(events.iter().map(|(code, ..)| code));
+        let codes = codes.chain(entries.keys());
         for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
             self.create(map, plan)?;
         }
-        let Self { ring, among, maps, open, at_sites, events: attached, uprobes, .. } = self;
+        let Self { ring, among, maps, open, at_sites, at_entries, events: attached, uprobes, .. } = self;
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
@@ -151,6 +169,18 @@ impl Programs {
                 false => SessionError::Event { event: event.name(), why },
             };
             open.push(link.map_err(failed)?);
+        }
+        // A site with a probe must find what was noted at the entry of its own frame, never of an earlier one. So the
+        // probes at entries are set before those at sites, and removed after them.
+        for (code, images) in entries {
+            let program = uprobes.load(&code, &descriptor, false)?;
+            for (number, sites) in images {
+                let Some(image) = plan.images.get(number) else { continue };
+                for process in among.links() {
+                    let links = uprobes.attach(&program, image.place(), &sites, process)?;
+                    at_entries.extend(links.into_iter().map(|link| (number, link)));
+                }
+            }
         }
         // The kernel runs the program of an address first that was attached last.
         let mut groups: Vec<_> = groups.into_iter().collect();
@@ -186,6 +216,10 @@ impl Programs {
                 map.set(0, &value)?;
                 map
             }
+            Map::Entries => {
+                bpf::KernelMap::with_keys(MapType::LruHash, entry::KEY_SIZE, entry::VALUE_SIZE, entry::FRAMES)?
+            }
+            Map::EntryTallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * EntryTally::COUNT, sites)?,
             Map::Times => bpf::KernelMap::new(MapType::PercpuArray, 8, TIMES)?,
             Map::Values if plan.sites.iter().any(is_histogram) => {
                 bpf::KernelMap::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
@@ -200,6 +234,55 @@ impl Programs {
         };
         self.maps.insert(map, created);
         Ok(())
+    }
+
+    /// The programs of entries of functions that have none yet, each with its entries: those that sites read from
+    /// the number of the first one on that has no program.
+    fn entries(&mut self, plan: &Plan) -> Result<HashMap<Code, Sites>, SessionError> {
+        let mut programs: HashMap<Code, Sites> = HashMap::new();
+        let new = plan.sites.iter().enumerate().skip(self.layouts.len());
+        let new: Vec<_> = new.filter_map(|(number, site)| Some((number, self.frame(plan, site)?.entry))).collect();
+        for (site, number) in new {
+            let number = number as usize;
+            let Some(entry) = plan.entries.get(number).filter(|_| self.entered.insert(number)) else { continue };
+            let settings = program::ProgramSettings { processes: self.among.filter(), with_stack: false };
+            let target = self.target(plan, entry.image, entry.probe, false);
+            let code = entry::entry(&entry.stack_pointer, &entry.values, &target, settings);
+            let code = code.map_err(|why| SessionError::Program { site, why })?;
+            let at = bpf::At { offset: entry.offset.0, switch: 0, cookie: number as u64 };
+            programs.entry(code).or_default().entry(entry.image).or_default().push(at);
+        }
+        Ok(programs)
+    }
+
+    /// The frame of a site, if the program at the site reads values of its entry.
+    fn frame<'p>(&self, plan: &'p Plan, site: &'p PlannedSite) -> Option<FrameLookup<'p>> {
+        let frame = site.frame.as_ref().filter(|_| site.recorded.is_none())?;
+        let read: Vec<usize> = match self.mode {
+            Mode::Trace { .. } => (0..site.inputs.len()).collect(),
+            Mode::Count { .. } => {
+                site.filter.iter().flat_map(Condition::inputs).chain(site.aggregate.inputs()).collect()
+            }
+            Mode::Nothing => Vec::new(),
+        };
+        let needs = |input: &Input| !input.entry_values().is_empty();
+        read.into_iter().filter_map(|index| site.inputs.get(index)).any(needs).then_some(())?;
+        let entry = plan.entries.get(frame.entry)?;
+        let (number, stack_pointer) = (u32::try_from(frame.entry).ok()?, &frame.stack_pointer);
+        Some(FrameLookup { entry: number, stack_pointer, values: &entry.values })
+    }
+
+    /// What a program in an image depends on, whose probe has this link-time address.
+    fn target(&self, plan: &Plan, image: usize, probe: Vaddr, is_sleepable: bool) -> Target {
+        let image = plan.images.get(image);
+        Target {
+            probe,
+            platform: image.and_then(|image| image.platform),
+            thread_local_size: image.and_then(|image| image.thread_local_size),
+            thread_pointer: self.kernel.thread_pointer,
+            is_sleepable,
+            identity: self.kernel.identity,
+        }
     }
 
     /// The programs of the sites that have none yet, each with its sites, and those of events of the
@@ -269,20 +352,16 @@ impl Programs {
                 aggregate: &site.aggregate,
                 group: u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX),
                 reads: &plan.reads,
+                frame: self.frame(plan, site),
             })
             .collect();
         let site = sites().next().map(|(_, site)| site);
         let event = site.and_then(|site| plan.event_of(site));
         let is_count = matches!(self.mode, Mode::Count { .. });
         let reads = sites().any(|(_, site)| site.filter.is_some() || !site.aggregate.inputs().is_empty());
-        let image = site.and_then(|site| plan.images.get(site.image));
-        let target = Target {
-            probe: site.map_or(Vaddr(0), |site| site.probe),
-            platform: image.and_then(|image| image.platform),
-            thread_local_size: image.and_then(|image| image.thread_local_size),
-            thread_pointer: self.kernel.thread_pointer,
-            is_sleepable: (!is_count || reads) && event.is_none() && self.uprobes.can_sleep(),
-        };
+        let is_sleepable = (!is_count || reads) && event.is_none() && self.uprobes.can_sleep();
+        let (image, probe) = site.map_or((usize::MAX, Vaddr(0)), |site| (site.image, site.probe));
+        let target = self.target(plan, image, probe, is_sleepable);
         let program = match (self.mode, event, &sections[..]) {
             (Mode::Nothing, ..) => program::nothing().map(|code| (code, Vec::new())),
             (Mode::Count { .. }, ..) => {
@@ -334,15 +413,18 @@ impl Programs {
         open.extend(self.at_sites.drain(..).map(|(_, link)| link));
         open.extend(self.notices.iter_mut().flat_map(Notices::take_links));
         close(open);
+        close(self.at_entries.drain(..).map(|(_, link)| link).collect());
     }
 
     /// Removes the probes of an image, whose file has become another program.
     pub(super) fn forget(&mut self, image: usize) {
-        let is_its = |(number, _): &(usize, UprobeLink)| *number == image;
-        let (gone, kept) = std::mem::take(&mut self.at_sites).into_iter().partition(is_its);
-        self.at_sites = kept;
-        let gone: Vec<_> = gone;
-        close(gone.into_iter().map(|(_, link)| link).collect());
+        for links in [&mut self.at_sites, &mut self.at_entries] {
+            let is_its = |(number, _): &(usize, UprobeLink)| *number == image;
+            let (gone, kept) = std::mem::take(links).into_iter().partition(is_its);
+            *links = kept;
+            let gone: Vec<_> = gone;
+            close(gone.into_iter().map(|(_, link)| link).collect());
+        }
     }
 
     /// Tells when a loader maps libraries.
@@ -398,6 +480,21 @@ impl Programs {
         let missed = self.missed()?;
         let Some(map) = self.maps.get(&Map::Lost) else { return Ok(missed) };
         (0..self.site_count()).try_fold(missed, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
+    }
+
+    /// What was counted at each entry of a function that has a program, by its number.
+    pub(super) fn entries_counted(&self) -> Result<Vec<(usize, EntryCounts)>, Error> {
+        let Some(map) = self.maps.get(&Map::EntryTallies) else { return Ok(Vec::new()) };
+        let of_entry = |number: &usize| {
+            let mut counts = EntryCounts::default();
+            for values in map.values(u32::try_from(*number).unwrap_or(u32::MAX))? {
+                counts.add(&values);
+            }
+            Ok((*number, counts))
+        };
+        let mut all: Vec<_> = self.entered.iter().map(of_entry).collect::<Result<_, Error>>()?;
+        all.sort_unstable_by_key(|(number, _)| *number);
+        Ok(all)
     }
 
     fn site_count(&self) -> u32 {

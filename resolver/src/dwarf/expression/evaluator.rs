@@ -77,4 +77,6 @@ pub(in crate::dwarf) struct Evaluator<'i, 's> {
     pub(in crate::dwarf) context: EvaluationContext<'i>,
     /// How deeply this expression is nested in others: calls, frame bases, entry values.
     pub(in crate::dwarf) depth: u8,
+    /// Whether the result may have values of the function's entry that are gone at the place.
+    pub(in crate::dwarf) takes_entry_values: bool,
 }

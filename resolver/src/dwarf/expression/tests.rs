@@ -46,7 +46,9 @@ fn words(described: &VariableLocation) -> Result<String, Unsupported> {
     let names = Fake { address_size: 8 };
     Ok(match described {
         VariableLocation::At { location, .. } => location.text(&names),
-        VariableLocation::Entry { value } => format!("entry: {}", crate::english::dwarf::entry_value(value, &names)),
+        VariableLocation::Entry { value, .. } => {
+            format!("entry: {}", crate::english::dwarf::entry_value(value, &names))
+        }
         VariableLocation::Lost { .. } => "lost".to_owned(),
         VariableLocation::Never => "never".to_owned(),
         VariableLocation::Dropped => "dropped".to_owned(),

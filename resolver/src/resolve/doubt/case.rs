@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::place::register;
+use super::place::{entered_register, register};
 use crate::address::Vaddr;
 use crate::code::Block;
 use crate::dwarf::{Change, SharingVariable};
@@ -140,6 +140,11 @@ impl Case<'_> {
     pub(super) fn held(&self) -> Option<ArgumentRegister> {
         let number = self.code?.register_bit(register(self.location)?)?;
         Some(ArgumentRegister { number, mask: 1u64.checked_shl(number)? })
+    }
+
+    /// The general-purpose register whose value at the entry of the function is the argument, converted or not.
+    pub(super) fn entered(&self) -> Option<u32> {
+        self.code?.register_bit(entered_register(self.location)?)
     }
 
     /// The instructions that run exactly when the site is passed; `None` if they, or the lines around the

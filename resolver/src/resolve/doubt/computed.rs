@@ -93,8 +93,8 @@ fn certain(value: &Expr) -> Option<Certain> {
     let is_generic = |value: &Expr| value.value_type() == ValueType::Generic;
     Some(match value.node() {
         Node::Constant(_) | Node::Address(_) | Node::ThreadLocal(_) | Node::Memory { .. } => All,
-        Node::Register(..) if is_generic(value) => Low,
-        Node::Register(..) => All,
+        Node::Register(..) | Node::AtEntry(_) if is_generic(value) => Low,
+        Node::Register(..) | Node::AtEntry(_) => All,
         Node::Unary(Unary::Abs, a) => certain(a).filter(|bits| *bits == All)?,
         Node::Unary(Unary::Neg | Unary::Not, a) => certain(a)?,
         Node::Convert(ValueType::Signed(_) | ValueType::Unsigned(_), a) => certain(a).map(|_| All)?,
@@ -117,23 +117,25 @@ fn certain(value: &Expr) -> Option<Certain> {
     })
 }
 
-/// How many registers a value is computed from; `None` if it is read from memory.
+/// How many registers a value is computed from, at the site and at the entry; `None` if it is read from
+/// memory.
 fn operands(value: &Expr) -> Option<usize> {
-    fn add(value: &Expr, registers: &mut HashSet<Register>) -> Option<()> {
+    fn add(value: &Expr, at_entry: bool, registers: &mut HashSet<(Register, bool)>) -> Option<()> {
         match value.node() {
             Node::Constant(_) | Node::Address(_) => {}
-            Node::Register(register, _) => _ = registers.insert(*register),
+            Node::Register(register, _) => _ = registers.insert((*register, at_entry)),
             Node::Memory { .. } | Node::ThreadLocal(_) => return None,
-            Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => add(a, registers)?,
+            Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => add(a, at_entry, registers)?,
+            Node::AtEntry(a) => add(a, true, registers)?,
             Node::Binary(_, a, b) => {
-                add(a, registers)?;
-                add(b, registers)?;
+                add(a, at_entry, registers)?;
+                add(b, at_entry, registers)?;
             }
         }
         Some(())
     }
     let mut registers = HashSet::new();
-    add(value, &mut registers)?;
+    add(value, false, &mut registers)?;
     Some(registers.len())
 }
 
@@ -151,7 +153,12 @@ fn is_mask_of_word(value: &Expr) -> bool {
 /// Whether a constant is added to a register anywhere, or a register subtracted from one.
 fn counts(value: &Expr) -> bool {
     match value.node() {
-        Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) => false,
+        Node::Constant(_)
+        | Node::Address(_)
+        | Node::Register(..)
+        | Node::Memory { .. }
+        | Node::ThreadLocal(_)
+        | Node::AtEntry(_) => false,
         Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => counts(a),
         Node::Binary(Binary::Plus | Binary::Minus, a, b)
             if register_of(a).is_some() && constant(b).is_some()
@@ -167,7 +174,7 @@ fn counts(value: &Expr) -> bool {
 fn reads(value: &Expr) -> bool {
     match value.node() {
         Node::Constant(_) | Node::Address(_) => false,
-        Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) => true,
+        Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) | Node::AtEntry(_) => true,
         Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => reads(a),
         Node::Binary(_, a, b) => reads(a) || reads(b),
     }
@@ -176,7 +183,12 @@ fn reads(value: &Expr) -> bool {
 /// Whether a computation changes a value other than by a conversion.
 fn computes(value: &Expr) -> bool {
     match value.node() {
-        Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) => false,
+        Node::Constant(_)
+        | Node::Address(_)
+        | Node::Register(..)
+        | Node::Memory { .. }
+        | Node::ThreadLocal(_)
+        | Node::AtEntry(_) => false,
         Node::Convert(_, a) | Node::Reinterpret(_, a) => computes(a),
         Node::Binary(Binary::And, a, b) if is_mask(b) => computes(a),
         Node::Unary(..) | Node::Binary(..) => true,

@@ -134,6 +134,6 @@ fn add_reads<'c>(value: &'c Expr, reads: &mut Vec<Read<'c>>) {
             add_reads(a, reads);
             add_reads(b, reads);
         }
-        Node::Constant(_) | Node::Address(_) | Node::Register(..) => {}
+        Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::AtEntry(_) => {}
     }
 }

@@ -23,6 +23,15 @@ pub(super) fn register_of(value: &Expr) -> Option<Register> {
     }
 }
 
+/// The register whose value at the function's entry a location has, converted or not.
+pub(super) fn entered_register(location: &Location) -> Option<Register> {
+    let Source::Value(value) = location.source()? else { return None };
+    match unconverted(value).node() {
+        Node::AtEntry(value) => register_of(value),
+        _ => None,
+    }
+}
+
 /// What a computation converts, or cuts to some bits.
 pub(super) fn unconverted(value: &Expr) -> &Expr {
     match value.node() {

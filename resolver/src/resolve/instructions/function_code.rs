@@ -105,6 +105,13 @@ impl FunctionCode<'_> {
         self.values()?.stored_over(self.cfg(), pc, register, size)
     }
 
+    /// An instruction that stores another value over the copy in the frame of a register of `size` bytes at
+    /// the function's entry.
+    pub(in crate::resolve) fn stored_over_entry(&self, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
+        self.decoded.flows().filter(|flows| flows.may_spill(size))?;
+        self.values()?.stored_over_entry(self.cfg(), pc, register, size)
+    }
+
     /// Whether the code shows that an object is at a place, if that is in the frame.
     pub(in crate::resolve) fn is_object(&self, pc: Vaddr, place: &MemoryPlace) -> bool {
         self.values().is_none_or(|values| values.is_object(self.cfg(), pc, place))
