@@ -315,8 +315,9 @@ return s.length;",
     Explanation {
         code: Code::Entry,
         meaning: "\
-The argument was in a register when the function was entered, and that register holds something else now. A debugger may recover the value
-from the caller. A kernel probe cannot.",
+The argument was in a register when the function was entered, and that register holds something else now. `smark trace` and the other
+commands that watch read it at the entry, by a second probe, if `show` says so ([live.md](live.md#values-at-the-entry)). A debugger may
+recover it from the caller. A tool with one probe cannot.",
         example: "\
 int submit(int tag)
 {

@@ -41,6 +41,7 @@ pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>
         Ok(None) => {}
         Err(Missing::Unreadable { .. }) => panic!("{}: {value:?}", hit.marker.name),
         Err(Missing::Unread(_) | Missing::Doubtful(_)) => counts.missing += 1,
+        Err(Missing::EntryUnseen) => panic!("{}: an entry was not seen", hit.marker.name),
     }
 }
 
@@ -90,7 +91,8 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let path = image.to_str().expect("UTF-8").to_owned();
     let resolution = resolve(&path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
-    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
+    let (thread_pointer, identity) = (kernel.thread_pointer, kernel.identity);
+    let settings = PlanSettings { thread_pointer, identity, ..PlanSettings::default() };
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

@@ -19,6 +19,9 @@ pub struct Argument {
     pub verdict: String,
     pub reason: Option<String>,
     pub location: String,
+    /// Whether it is read at the entry of its function, and the reason if it is not.
+    pub is_at_entry: bool,
+    pub entry_problem: Option<String>,
     /// Values that were compared.
     pub right: u64,
     pub wrong: u64,
@@ -38,7 +41,7 @@ impl Argument {
     /// Whether the resolver says that the value is the program's.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        matches!(&*self.verdict, "live" | "constant")
+        matches!(&*self.verdict, "live" | "constant") || self.is_at_entry
     }
 }
 
@@ -112,6 +115,8 @@ pub fn list(smark: &Path, image: &Path) -> Result<Vec<Marker>, String> {
         verdict: text(&of["verdict"]),
         reason: of["reason"].as_str().map(str::to_owned),
         location: text(&of["location"]),
+        is_at_entry: of["at_entry"]["location"].is_string(),
+        entry_problem: of["at_entry"]["reason"].as_str().map(str::to_owned),
         ..Argument::default()
     };
     let marker = |of: &Json| {

@@ -167,6 +167,14 @@ impl Watched {
                 wrong: count.wrong + argument.other_at_site,
             })
         };
+        let at_entry = self.arguments().filter(|argument| argument.is_at_entry);
+        let at_entry = at_entry.fold((0, 0, 0), |(values, wrong, unread), argument| {
+            (values + argument.right + argument.wrong, wrong + argument.wrong, unread + argument.unread)
+        });
+        let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
+        for problem in self.arguments().filter(|argument| argument.verdict == "entry" && !argument.is_at_entry) {
+            *refused.entry(problem.entry_problem.as_deref().unwrap_or("none")).or_default() += 1;
+        }
         let of_arguments = |is_meant: &dyn Fn(&super::compare::Argument) -> bool| {
             self.arguments().filter(|argument| is_meant(argument)).count()
         };
@@ -183,6 +191,9 @@ impl Watched {
             "at_site": at_site(true).values, "other_at_site": at_site(true).wrong,
             "doubtful_at_site": at_site(false).values, "doubtful_other_at_site": at_site(false).wrong,
             "doubtful": doubtful,
+            "entry_arguments": of_arguments(&|argument| argument.verdict == "entry"),
+            "at_entry": of_arguments(&|argument| argument.is_at_entry),
+            "entry_values": at_entry.0, "entry_wrong": at_entry.1, "entry_unread": at_entry.2, "entry_refused": refused,
         })
     }
 }
