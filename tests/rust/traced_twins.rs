@@ -11,7 +11,7 @@ use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job};
 use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
-use simple_markers_tracer::plan::{Plan, Source};
+use simple_markers_tracer::plan::{Plan, PlannedArgument, Source};
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
@@ -28,6 +28,9 @@ pub(crate) struct Counts {
     pub(crate) right: usize,
     pub(crate) wrong: usize,
     pub(crate) missing: usize,
+    /// Of the right and of the wrong ones, those that were read at the entry of their function.
+    pub(crate) right_at_entry: usize,
+    pub(crate) wrong_at_entry: usize,
 }
 
 /// Compares one value.
@@ -79,6 +82,13 @@ fn is_right(value: &Value<'_>, truth: &Truth) -> Option<bool> {
         Value::Text { bytes, .. } => truth.behind.as_ref().map(|theirs| theirs.starts_with(bytes)),
         Value::Null | Value::Array { .. } | Value::Whole(_) => None,
     }
+}
+
+/// Whether an argument is read at the entry of its function.
+fn is_at_entry(hit: &Hit<'_>, argument: &PlannedArgument) -> bool {
+    let Source::Read(reading) = &argument.source else { return false };
+    let input = reading.field().and_then(|field| hit.site.inputs.get(field));
+    input.is_some_and(|input| !input.entry_values().is_empty())
 }
 
 fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
@@ -134,8 +144,13 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let mut each = |hit: &Hit<'_>| {
         let pass = hits.entry(hit.site.marker).or_default();
         if let Some(truth) = truth.get(&hit.site.marker).and_then(|passes| passes.get(*pass)) {
-            for (value, truth) in hit.values().zip(truth) {
+            for ((argument, value), truth) in hit.arguments().zip(truth) {
+                let before = (counts.right, counts.wrong);
                 count(&mut counts, hit, &value, truth);
+                if is_at_entry(hit, argument) {
+                    counts.right_at_entry += counts.right - before.0;
+                    counts.wrong_at_entry += counts.wrong - before.1;
+                }
             }
         }
         *pass += 1;
@@ -157,7 +172,7 @@ fn values_are_those_of_the_twins() {
     let folder = tempfile::tempdir().expect("a folder");
     let generated = Generated {
         seeds: 3..4,
-        functions: 16,
+        functions: std::env::var("TWIN_FUNCTIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(16),
         kinds: vec!["plain".to_owned()],
         variants: vec!["keep".to_owned(), "place".to_owned()],
     };
@@ -165,13 +180,17 @@ fn values_are_those_of_the_twins() {
     let options = |with| vec![Options { with, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 }];
     let jobs = generated.jobs(folder.path(), &compilers, &options).expect("the sources are written");
     let kernel = Kernel::new();
+    let mut at_entry = 0;
     for job in &jobs {
         let counts = examine(job, folder.path(), kernel);
         note!("{} {}: {counts:?}", job.with.name(), job.variant);
         assert!(counts.markers > 5 && counts.right > 100, "{job:?}: {counts:?}");
+        assert_eq!(counts.wrong_at_entry, 0, "{job:?}: {counts:?}");
+        at_entry += counts.right_at_entry;
         // What is kept is right by construction. Of places the resolver can be wrong
         // (docs/measured/truth.md).
         let most = if job.variant == "keep" { 0 } else { counts.right / 20 };
         assert!(counts.wrong <= most, "{job:?}: {counts:?}");
     }
+    assert!(at_entry > 10, "{at_entry}");
 }

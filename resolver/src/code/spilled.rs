@@ -140,6 +140,18 @@ mod tests {
     }
 
     #[test]
+    fn it_is_found_where_the_register_has_another_value() {
+        // 1000: mov %edi,-4(%rsp); 1004: xor %edi,%edi; 1006: movl $0,-4(%rsp); 100e: ret
+        let code = [0x89, 0x7c, 0x24, 0xfc, 0x31, 0xff, 0xc7, 0x44, 0x24, 0xfc, 0, 0, 0, 0, 0xc3];
+        let function = Function::in_one_piece(Vaddr(0x1000), &code);
+        let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
+        let values = Values::of_function(&function, &cfg).expect("its paths are known");
+        let over = |pc| values.stored_over_entry(&cfg, Vaddr(pc), RDI, 4).map(|at| at.0);
+        assert_eq!((over(0x1006), over(0x100e)), (None, Some(0x1006)));
+        assert_eq!(stored_over(&code, 0x100e, (RDI, 4)), None);
+    }
+
+    #[test]
     fn the_same_value_or_another_slot_is_not() {
         // 1000: mov %edi,-4(%rsp); 1004: movl $0,-8(%rsp); 100c: mov %edi,-4(%rsp); 1010: ret
         let code = [0x89, 0x7c, 0x24, 0xfc, 0xc7, 0x44, 0x24, 0xf8, 0, 0, 0, 0, 0x89, 0x7c, 0x24, 0xfc, 0xc3];

@@ -266,6 +266,10 @@ mod tests {
             // The address of the entry alone proves nothing, because a loop may lead back to it.
             let entry = frame(die(function), 0);
             assert_eq!(say(copy, &entry), "%rdi on entry");
+            let described = info.variable(die(copy), &entry).expect("readable");
+            let VariableLocation::Entry { location: Some(location), .. } = described else { panic!("{described:?}") };
+            assert_eq!(location.text(&names as &dyn LocationNames), "entry(%rdi) + 0x8");
+            assert_eq!((location.registers(), location.entry_values().len()), (Vec::new(), 1));
             assert_eq!(say(copy, &Frame { at_entry: true, ..entry }), "%rdi+0x8");
             // %rbx has no rule before it is saved. Then it is at CFA - 16.
             assert_eq!(say(kept, &frame(die(function), 0x8)), "%rbx on entry");

@@ -257,7 +257,8 @@ impl Programs {
 
     /// The frame of a site, if the program at the site reads values of its entry.
     fn frame<'p>(&self, plan: &'p Plan, site: &'p PlannedSite) -> Option<FrameLookup<'p>> {
-        let frame = site.frame.as_ref().filter(|_| site.recorded.is_none())?;
+        let is_watched = site.recorded.is_none() && site.filter != Some(Condition::Known(false));
+        let frame = site.frame.as_ref().filter(|_| is_watched)?;
         let read: Vec<usize> = match self.mode {
             Mode::Trace { .. } => (0..site.inputs.len()).collect(),
             Mode::Count { .. } => {
