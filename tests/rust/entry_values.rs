@@ -265,3 +265,24 @@ fn a_function_that_leads_back_to_its_entry_is_refused() {
     assert_eq!(site["args"][0]["at_entry"]["reason"], "code_unknown", "{site}");
     assert!(site.get("frame_entry").is_none());
 }
+
+#[test]
+fn parameters_that_loops_assign_are_doubted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = std::fs::read_to_string(fixture::workspace().join("tests/entries/loops.c")).expect("a source");
+    let program = compile(folder.path(), "loops", &source, &[]);
+    let json = run(Command::new(fixture::smark()).args(["list", "--json"]).arg(&program));
+    let json: Json = serde_json::from_str(&json).expect("JSON");
+    let mut doubted = 0;
+    for marker in json["images"][0]["markers"].as_array().expect("markers") {
+        for site in marker["sites"].as_array().expect("sites") {
+            let of_entry = site["args"].as_array().expect("arguments").iter().filter(|it| it["verdict"] == "entry");
+            for argument in of_entry {
+                assert_eq!(argument["at_entry"]["reason"], "doubtful", "{argument}");
+                doubted += 1;
+            }
+            assert!(site.get("frame_entry").is_none(), "{site}");
+        }
+    }
+    assert!(doubted >= 2, "{json}");
+}

@@ -4,7 +4,7 @@
 //! The analyses are those of `code`; this file answers from them, and says what a question means where the
 //! graph of the function is not complete.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -179,6 +179,34 @@ impl FunctionCode<'_> {
     /// Whether the function leads from an address back to it.
     pub(in crate::resolve) fn is_in_loop(&self, pc: Vaddr) -> bool {
         self.cfg().is_in_loop(pc)
+    }
+
+    /// Whether a loop of the function leads to an address; true if its code is not known completely.
+    pub(in crate::resolve) fn is_behind_loop(&self, pc: Vaddr) -> bool {
+        let Some(mut left) = self.walk(0).map(Cfg::size) else { return true };
+        let before = |at: u64| self.predecessors(Vaddr(at)).map(|all| all.into_iter().map(|it| it.start).collect());
+        let Some(first): Option<Vec<u64>> = before(pc.0) else { return true };
+        // From an instruction back to those before it; those of the way are open.
+        let (mut open, mut seen) = (HashSet::from([pc.0]), HashSet::from([pc.0]));
+        let mut way = vec![(pc.0, first)];
+        while let Some((at, todo)) = way.last_mut() {
+            let Some(next) = todo.pop() else {
+                open.remove(at);
+                way.pop();
+                continue;
+            };
+            if open.contains(&next) {
+                return true;
+            }
+            if !seen.insert(next) {
+                continue;
+            }
+            let (Some(rest), Some(more)) = (left.checked_sub(1), before(next)) else { return true };
+            left = rest;
+            open.insert(next);
+            way.push((next, more));
+        }
+        false
     }
 
     /// Whether the function leads from an address, or from the end of the padding there, back to it.
