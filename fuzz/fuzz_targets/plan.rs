@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::bpf::expression::ProcessIdentity;
+use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::bpf::program::{FrameLookup, ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{Target, count::count};
@@ -32,7 +32,7 @@ fuzz_target!(|input: &[u8]| {
                 thread_local_size: plan.images[first.image].thread_local_size,
                 thread_pointer,
                 is_sleepable: true,
-                identity: Some(ProcessIdentity::default()),
+                identity: Some(TaskOffsets::default()),
             };
             let section = |number: &usize| {
                 let site = &plan.sites[*number];

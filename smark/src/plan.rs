@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
-use simple_markers_tracer::bpf::expression::ProcessIdentity;
+use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::planning::PlanSettings;
 
@@ -86,7 +86,7 @@ impl Plan {
             values: self.values.budget(),
             thread_pointer: Some(0),
             is_sleepable: true,
-            identity: self.assist.at_entry().then_some(ProcessIdentity::default()),
+            identity: self.assist.at_entry().then_some(TaskOffsets::default()),
             is_recorded: false,
             doubtful: self.choice.doubtful(self.strict)?,
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::resolve::NO_FUNCTION;
 use simple_markers_resolver::select::{Fields, Selection};
-use simple_markers_tracer::bpf::expression::ProcessIdentity;
+use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::plan::{ImageFile, LeftOut, PlannedImage};
 use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::{Plan, elf};
@@ -125,7 +125,7 @@ impl PlanFile {
         plan: &mut Plan,
         files: &[MappedFile],
         named: &HashSet<FileId>,
-        of_kernel: (Option<u32>, Option<ProcessIdentity>),
+        of_kernel: (Option<u32>, Option<TaskOffsets>),
     ) -> Vec<PlanRefusal<'_>> {
         let mut others = Vec::new();
         for file in files {

@@ -113,7 +113,7 @@ impl<'s> Evaluator<'_, 's> {
         expression: Expression<Reader<'s>>,
         range: Option<Range<Vaddr>>,
     ) -> Result<Option<VariableLocation>, Error> {
-        match self.location(from, expression.clone()) {
+        match self.location(from, expression) {
             Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(VariableLocation::Dropped)),
             Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
                 Ok(Some(VariableLocation::Unsupported { why: Unsupported::AddressOrValue }))

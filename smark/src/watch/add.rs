@@ -9,7 +9,7 @@ use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
 use simple_markers_resolver::uprobe_rules::UprobeRules;
 use simple_markers_tracer::arch::Platform;
-use simple_markers_tracer::bpf::expression::ProcessIdentity;
+use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::MappedFile;
@@ -98,7 +98,7 @@ impl Watching {
     }
 
     /// What tells processes apart, if values are noted at the entries of functions.
-    fn identity(&self) -> Option<ProcessIdentity> {
+    fn identity(&self) -> Option<TaskOffsets> {
         self.kernel.identity.filter(|_| self.watch.at_entry && self.watch.engine != Some(Engine::Tracefs))
     }
 

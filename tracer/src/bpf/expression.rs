@@ -28,12 +28,12 @@ pub struct Target {
     /// Whether the program may sleep, so that it can read memory that is not present.
     pub is_sleepable: bool,
     /// What tells processes apart, so that values of entries can be noted; `None` if they are not.
-    pub identity: Option<ProcessIdentity>,
+    pub identity: Option<TaskOffsets>,
 }
 
 /// Where the kernel keeps what tells processes apart: offsets in its `task_struct`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessIdentity {
+pub struct TaskOffsets {
     /// The pointer to the first thread of the process.
     pub first_thread: u32,
     /// When a thread started.

@@ -11,7 +11,7 @@ use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
 use crate::arch::Platform;
-use crate::bpf::expression::ProcessIdentity;
+use crate::bpf::expression::TaskOffsets;
 
 fn expr(node: Node) -> Expr {
     Expr::new(node).expect("it is small")
@@ -640,7 +640,7 @@ fn an_entry_is_taken_with_the_site_that_needs_it() {
         plan.adopt(&file, 0, "/elsewhere", &|_| true, &|_| false, (None, identity));
         plan
     };
-    let all = adopted(Some(ProcessIdentity::default()));
+    let all = adopted(Some(TaskOffsets::default()));
     assert_eq!(all.entries, [PlannedEntry { image: 1, ..file.entries[1].clone() }]);
     assert_eq!(all.sites[0].frame.as_ref().map(|frame| frame.entry), Some(0));
     assert_eq!(all.sites[0].inputs, file.sites[0].inputs);

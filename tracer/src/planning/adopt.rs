@@ -1,7 +1,7 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
 use super::make::is_readable;
-use crate::bpf::expression::ProcessIdentity;
+use crate::bpf::expression::TaskOffsets;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Input, LeftOut, Placeholder, Plan, PlannedEntry, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
@@ -23,7 +23,7 @@ impl Plan {
         path: &str,
         keep: &dyn Fn(usize) -> bool,
         keep_left_out: &dyn Fn(&LeftOut) -> bool,
-        (thread_pointer, identity): (Option<u32>, Option<ProcessIdentity>),
+        (thread_pointer, identity): (Option<u32>, Option<TaskOffsets>),
     ) {
         let Some(of) = other.images.get(image) else { return };
         let number = self.images.len();

@@ -17,7 +17,7 @@ use simple_markers_resolver::types::{MemberChoice, Names, ReadTable, Shape, Type
 
 use super::entry::EntryBuilder;
 use crate::arch::Platform;
-use crate::bpf::expression::ProcessIdentity;
+use crate::bpf::expression::TaskOffsets;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WHOLE, MAX_WORDS,
@@ -60,7 +60,7 @@ pub struct PlanSettings {
     pub is_sleepable: bool,
     /// What tells processes apart; `None` if no values are noted at the entries of functions. A kernel whose
     /// programs cannot sleep may skip some of them, so it must not be given there.
-    pub identity: Option<ProcessIdentity>,
+    pub identity: Option<TaskOffsets>,
     /// Whether programs with a recorder record their probes themselves.
     pub is_recorded: bool,
     /// What becomes of doubtful arguments. [`export::ExportSettings::doubtful`] is not used.

@@ -22,7 +22,7 @@ use crate::aggregate::{
 use crate::arch::Platform;
 use crate::bpf::count::count;
 use crate::bpf::entry::{self, EntryCounts, EntryTally};
-use crate::bpf::expression::ProcessIdentity;
+use crate::bpf::expression::TaskOffsets;
 use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::{FrameLookup, Section};
@@ -41,7 +41,7 @@ pub struct Kernel {
     /// The offset of the thread pointer in `task_struct`.
     pub thread_pointer: Option<u32>,
     /// What tells processes apart; `None` if no values are noted at the entries of functions.
-    pub identity: Option<ProcessIdentity>,
+    pub identity: Option<TaskOffsets>,
     tasks: Option<TaskNumbers>,
 }
 
@@ -58,7 +58,7 @@ impl Kernel {
         let thread_pointer = thread_pointer.filter(|number| number.size == Size::Eight).map(|number| number.offset);
         let offset = |name| btf.member("task_struct", &[name]).map(|member| member.offset);
         let identity = offset("group_leader").zip(offset("start_boottime"));
-        let identity = identity.map(|(first_thread, start)| ProcessIdentity { first_thread, start });
+        let identity = identity.map(|(first_thread, start)| TaskOffsets { first_thread, start });
         // Where programs cannot sleep, the kernel does not run one while another one runs on the same CPU. An entry
         // that is missed so would leave the values of an earlier frame.
         let identity = identity.filter(|_| Uprobes::find().is_ok_and(Uprobes::can_sleep));
