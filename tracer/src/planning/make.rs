@@ -149,7 +149,7 @@ impl Plan {
                     let mut entry = EntryBuilder::new(&point, number, &self.entries);
                     let reads = &mut self.reads;
                     let mut site =
-                        site(&point, number, (marker, &names), &target, thread_locals, settings, reads, &mut entry);
+                        site(&point, number, (marker, &names), &target, thread_locals, settings, (reads, &mut entry));
                     site.frame = entry.add_to(&mut self.entries);
                     self.sites.push(site);
                     orders.push((self.sites.len() - 1, point.site.record_offset));
@@ -227,8 +227,7 @@ fn site(
     target: &Target,
     thread_locals: &ThreadLocals,
     settings: &PlanSettings,
-    reads: &mut Vec<Arc<ReadTable>>,
-    entry: &mut EntryBuilder,
+    (reads, entry): (&mut Vec<Arc<ReadTable>>, &mut EntryBuilder),
 ) -> PlannedSite {
     let mut inputs = Vec::new();
     let wanted = point.wanted();
