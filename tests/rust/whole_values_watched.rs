@@ -173,3 +173,41 @@ fn collections_of_rust_are_what_the_program_prints(level: &str) {
     assert_eq!(printed.len(), 3);
     assert_eq!(said, printed);
 }
+
+/// A text that is longer than what is read of it, and one that has no room.
+const LONG: &str = r#"
+#include <string.h>
+#include "simple_marker.h"
+
+struct request { char *name, *other; };
+
+__attribute__((noinline)) void submit(struct request *request) {
+    simple_mark(whole:long, "%p{}", request);
+    __asm__ volatile ("" : : "r"(request) : "memory");
+}
+
+int main(void) {
+    static char name[400];
+    memset(name, 'a', 300);
+    struct request request = { name, "short" };
+    submit(&request);
+    return 0;
+}
+"#;
+
+#[test]
+fn dots_follow_a_text_that_goes_on() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "long", LONG, &[]);
+    let shown = |bytes: &str| {
+        let lines = trace(&["--bytes", bytes], &[&program]);
+        let (_, text) = lines[0].split_once("whole:long: ").expect("a hit");
+        text.split(' ').filter(|word| !word.starts_with("0x")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(shown("1024"), format!("{{name = \"{}\".., other = \"short\"}}", "a".repeat(255)));
+    // 16 bytes are left behind the value and the header of the chunk.
+    assert_eq!(shown("64"), format!("{{name = \"{}\".., other = ..}}", "a".repeat(15)));
+}

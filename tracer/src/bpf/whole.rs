@@ -455,10 +455,17 @@ impl Program<'_> {
         code.copy(Reg::R2, Reg::R5);
         code.place(is_short);
         code.alu_immediate(Alu::And, Reg::R2, area - 1);
+        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R2);
         self.begin_chunk(area, None);
         let code = &mut self.code;
+        let has_end = code.label();
         code.call(Helper::ProbeReadUserStr);
         code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, failed);
+        // The last byte is a NUL that the kernel has put there, or that of the text.
+        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
+        code.jump_if(JumpCondition::Less, Reg::R0, Reg::R1, has_end);
+        code.alu_immediate(Alu::Sub, Reg::R0, 1);
+        code.place(has_end);
         code.alu_immediate(Alu::And, Reg::R0, area - 1);
         code.load(Size::Eight, Reg::R3, Reg::R7, USED);
         self.chunk(Reg::R3, area);
