@@ -7,7 +7,7 @@ use simple_markers_resolver::select::closest;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question, Refusal, RefusedSite, Tally};
 use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
-use simple_markers_tracer::plan::Source;
+use simple_markers_tracer::plan::{Condition, PlannedSite, Source};
 use simple_markers_tracer::sys::{self, Session};
 
 use crate::console::Console;
@@ -64,14 +64,21 @@ pub(crate) fn tell_unfiltered(console: &Console, plan: &Plan, count: u64) {
         // A filter refuses other doubtful arguments.
         let is_doubtful =
             |source: &Source| matches!(source, Source::Doubtful(of) if of.before.is_some() && !of.is_taken);
-        let filtered = plan.sites.iter().filter(|site| site.filter.is_some());
-        let or = match filtered.flat_map(|site| &site.arguments).any(|argument| is_doubtful(&argument.source)) {
-            true => ", or is doubtful (--include doubtful takes it)",
-            false => "",
-        };
+        let mut filtered = plan.sites.iter().filter(|site| site.filter.is_some());
+        let is_any = filtered.clone().flat_map(|site| &site.arguments).any(|it| is_doubtful(&it.source));
+        let doubtful = if is_any { ", or is doubtful (--include doubtful takes it)" } else { "" };
+        let has_members = filtered.any(has_members);
+        let absent = if has_members { ", or a member was not there (another variant, a null pointer)" } else { "" };
+        let or = format!("{absent}{doubtful}");
         console
             .error(&format!("{count} {hits} could not be filtered: an argument of the filter could not be read{or}"));
     }
+}
+
+/// Whether the filter of a site needs something that is no argument: a member of one.
+fn has_members(site: &PlannedSite) -> bool {
+    let fields = site.filter.iter().flat_map(Condition::inputs);
+    fields.into_iter().any(|field| !site.arguments.iter().any(|argument| argument.source.is_in(field)))
 }
 
 /// The most names that a note lists.

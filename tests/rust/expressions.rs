@@ -273,6 +273,7 @@ fn the_kernel_computes_what_we_compute() {
             frame: None,
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
+            members: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

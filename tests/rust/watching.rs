@@ -19,6 +19,7 @@ cfg_if::cfg_if! {
         mod killed;
         mod libraries;
         mod marks_watched;
+        mod members_watched;
         mod memory_images;
         mod names;
         mod order;

@@ -126,6 +126,7 @@ fn plan() -> Plan {
             entry_stack_pointer: None,
             frame: None,
             inputs: Vec::new(),
+            members: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

@@ -134,10 +134,23 @@ impl<'a> Hit<'a> {
         record.stack(layout)
     }
 
-    /// The hit as one at the site with this number of another plan.
+    /// The hit as one at the site with this number of another plan, with the inputs of that site.
     #[must_use]
-    pub fn passage(&self, site: usize) -> Passage<'_, Self> {
-        Passage { site, time: self.time, process: self.process, thread: self.thread, inputs: self }
+    pub fn passage<'i, I: Inputs>(&self, site: usize, inputs: &'i I) -> Passage<'i, I> {
+        Passage { site, time: self.time, process: self.process, thread: self.thread, inputs }
+    }
+
+    /// The chunks of a whole value that filters, keys and counts take, by the number of the argument. `None`
+    /// if there are none, and for a hit that is not one of a recording.
+    #[must_use]
+    pub fn whole(&self, argument: usize) -> Option<&[u8]> {
+        match &self.body {
+            Body::Record(_) => None,
+            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, argument)? {
+                Value::Whole(chunks) => Some(chunks),
+                _ => None,
+            },
+        }
     }
 
     /// The name of the thread as text.

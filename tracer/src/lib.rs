@@ -23,6 +23,7 @@ pub mod perfetto;
 pub mod plan;
 pub mod planning;
 pub mod record;
+pub mod recorded_members;
 pub mod recorder;
 pub mod shown;
 #[allow(unsafe_code, reason = "system calls")]

@@ -12,6 +12,7 @@ pub mod fetch;
 mod format;
 mod gdb;
 mod load_addresses;
+mod member_fetch;
 mod omission;
 mod perf;
 mod plan;
@@ -25,6 +26,7 @@ mod value_bytes;
 mod whole_value;
 mod writer;
 
+pub use member_fetch::{MemberFetch, fetch_member, fetch_variant};
 pub use omission::{ArgumentOmission, ExportError, Note, SiteOmission};
 pub use plan::{At, ExportSettings, PlanEntry, PlannedArgument, Point, PointSwitch, Precision, points};
 pub use tool::Tool;

@@ -11,6 +11,7 @@ mod decimal;
 mod float;
 mod layout;
 mod limits;
+mod member_place;
 mod memory;
 mod names;
 mod object;
@@ -33,6 +34,9 @@ mod wrappers;
 pub use choice::MemberChoice;
 pub use collection::{Collection, CollectionLayout, CollectionPart, NumberPlace};
 pub use limits::Limits;
+pub use member_place::{
+    MemberContent, MemberPlace, MemberProblem, PlaceStep, VariantTest, is_name_of, short_variant, variant_numbers,
+};
 pub use memory::{MemoryChunk, MemoryFunction, MemoryRead, MemorySnapshot, ValueMemory};
 pub use names::Names;
 pub use object::{Object, ReadContext};

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::SiteSelection;
+use simple_markers_tracer::recorded_members::RecordedInputs;
 
 use crate::console::Console;
 use crate::count::{Answer, ValueLimits};
@@ -35,7 +36,8 @@ impl Sink for Counts<'_> {
         if let Some((number, site)) = self.chosen.site(hit) {
             let holds = self.chosen.wants(hit);
             self.hits += u64::from(holds == Some(true));
-            self.replay.add(&site.aggregate, holds, &hit.passage(number));
+            let inputs = RecordedInputs::new(hit, site);
+            self.replay.add(&site.aggregate, holds, &hit.passage(number, &inputs));
         }
         Ok(ControlFlow::Continue(()))
     }

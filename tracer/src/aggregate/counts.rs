@@ -8,7 +8,7 @@ use simple_markers_resolver::types::Names;
 
 use super::key::{KeyValue, bucket_of, group_of};
 use super::{Question, Tallies, Tally};
-use crate::filter::{named, normalized};
+use crate::filter::{has, names_of, normalized};
 use crate::histogram::{Durations, FINE, coarse_range};
 use crate::plan::{Aggregate, CallExit, Plan, PlannedSite, Readable};
 
@@ -227,8 +227,8 @@ fn names<'p>(question: &Question, mut sites: impl Iterator<Item = &'p PlannedSit
     };
     let is_time = matches!(question, Question::Time { .. });
     let name = normalized(name);
-    let of = |site: &PlannedSite| named(&name, site).first().and_then(|argument| argument.names.clone());
-    let has = |site: &&PlannedSite| !is_time || !named(&name, site).is_empty();
+    let of = |site: &PlannedSite| names_of(&name, site);
+    let has = |site: &&PlannedSite| !is_time || has(&name, site);
     let names = of(sites.find(has)?)?;
     sites.filter(has).all(|site| of(site).as_ref() == Some(&names)).then_some(names)
 }

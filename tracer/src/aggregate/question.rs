@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
 
+use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
 use crate::plan::{
     Aggregate, By, Input, Interval, MAX_WORDS, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable,
@@ -122,7 +123,7 @@ impl Plan {
     pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<RefusedSite> {
         let mut refused = Vec::new();
         let by = self.by(question);
-        let markers = &self.markers;
+        let (markers, images) = (&self.markers, &self.images);
         let new = self.sites.split_off(first.min(self.sites.len()));
         for mut site in new {
             let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
@@ -130,14 +131,15 @@ impl Plan {
                 Question::Time { key: IntervalSubject::Call, .. } => frame(&mut site),
                 _ => None,
             };
-            let why = match aggregate(question, by.as_ref(), frame.as_ref(), &name, &site) {
+            let platform = images.get(site.image).and_then(|image| image.platform);
+            let why = match aggregate(question, by.as_ref(), frame.as_ref(), &name, (&mut site, platform)) {
                 // The user did not ask for this marker.
                 Ok(None) => continue,
                 Ok(Some(aggregate)) => {
                     // An interval is chosen by its start.
                     let filter = filter.filter(|_| !matches!(aggregate, Aggregate::End(_)));
                     site.aggregate = aggregate;
-                    match filter.map(|filter| filter.check(&site)).transpose() {
+                    match filter.map(|filter| filter.check(&mut site, platform)).transpose() {
                         Ok(condition) => {
                             site.filter = condition;
                             self.sites.push(site);
@@ -161,7 +163,8 @@ impl Plan {
         let Question::Time { from, by: Some(by), .. } = question else { return None };
         let starts =
             self.sites.iter().filter(|site| self.markers.get(site.marker).is_some_and(|marker| *marker.name == **from));
-        starts.filter_map(|site| readable(&Arc::from(normalized(by)), site).ok()).next()
+        let name = Arc::from(normalized(by));
+        starts.filter_map(|site| readable(&name, &mut site.clone(), None).ok()).next()
     }
 }
 
@@ -191,10 +194,10 @@ fn aggregate(
     by_start: Option<&Readable>,
     frame: Option<&Readable>,
     marker: &str,
-    site: &PlannedSite,
+    (site, platform): (&mut PlannedSite, Option<Platform>),
 ) -> Result<Option<Aggregate>, Refusal> {
-    let read = |name: &str| readable(&Arc::from(normalized(name)), site).map_err(Refusal::Argument);
-    let interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_start: bool| {
+    let mut read = |name: &str| readable(&Arc::from(normalized(name)), site, platform).map_err(Refusal::Argument);
+    let mut interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_start: bool| {
         let by = match (by, by_start) {
             (Some(by), Some(_)) if is_start => By::Here(read(by)?),
             (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),

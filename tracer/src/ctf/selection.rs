@@ -4,6 +4,7 @@ use crate::aggregate::{Question, RefusedSite};
 use crate::filter::Filter;
 use crate::hit::Hit;
 use crate::plan::{DoubtfulValues, Plan, PlannedSite};
+use crate::recorded_members::RecordedInputs;
 
 /// The sites of a recording whose hits are wanted.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ impl SiteSelection {
     #[must_use]
     pub fn wants(&self, hit: &Hit<'_>) -> Option<bool> {
         let Some((_, site)) = self.site(hit) else { return Some(false) };
-        site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(hit))
+        let inputs = RecordedInputs::new(hit, site);
+        site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&inputs))
     }
 }

@@ -42,6 +42,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         frame: None,
         inputs: Vec::new(),
         arguments: arguments.into_iter().map(argument).collect(),
+        members: Vec::new(),
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,

@@ -6,34 +6,34 @@ use std::sync::Arc;
 use simple_markers_record::integer;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::select::closest;
+use simple_markers_resolver::types::Names;
 
 use super::Filter;
+use super::arguments::named;
 use super::error::{Mismatch, Unfit};
+use super::member;
 use super::parse::{Comparison, Operand, Syntax, Term};
-use super::token::normalized;
+use crate::arch::Platform;
 use crate::plan::{
-    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedArgument, PlannedSite, Readable,
-    Reading, Source,
+    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedSite, Readable, Reading, Source,
 };
 
 impl Filter {
-    /// The filter on the inputs of a site.
+    /// The filter on the inputs of a site. The site reads in addition what members of whole values need.
+    /// `platform` is that of its image.
     ///
     /// # Errors
     ///
     /// Why it cannot be evaluated there.
-    pub fn check(&self, site: &PlannedSite) -> Result<Condition, Unfit> {
-        condition(self.syntax(), site)
+    pub fn check(&self, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Condition, Unfit> {
+        SiteCheck { site, platform }.condition(self.syntax())
     }
 }
 
-fn condition(syntax: &Syntax, site: &PlannedSite) -> Result<Condition, Unfit> {
-    match syntax {
-        Syntax::Or(left, right) => Ok(Condition::or(condition(left, site)?, condition(right, site)?)),
-        Syntax::And(left, right) => Ok(Condition::and(condition(left, site)?, condition(right, site)?)),
-        Syntax::Not(inner) => Ok(Condition::not(condition(inner, site)?)),
-        Syntax::Compare(comparison) => compare(comparison, site),
-    }
+/// A site whose inputs a filter is checked against.
+struct SiteCheck<'s> {
+    site: &'s mut PlannedSite,
+    platform: Option<Platform>,
 }
 
 /// An operand at a site.
@@ -43,47 +43,129 @@ enum Side<'s> {
     Argument(Readable),
 }
 
-fn side<'s>(operand: &'s Operand, other: &Operand, site: &PlannedSite) -> Result<Side<'s>, Unfit> {
-    match &operand.term {
-        Term::Integer(value) => Ok(Side::Literal(*value)),
-        Term::Text(bytes) => match std::str::from_utf8(bytes).ok().and_then(|name| constant(name, other, site)) {
-            Some(value) => Ok(Side::Literal(value)),
-            None => Ok(Side::LiteralText(bytes)),
-        },
-        Term::Name(name) => match (readable(name, site), constant(name, other, site)) {
-            (Err(Mismatch::Unknown { .. }), Some(value)) => Ok(Side::Literal(value)),
-            (readable, _) => readable.map(Side::Argument).map_err(|why| Unfit { range: operand.range.clone(), why }),
-        },
+impl SiteCheck<'_> {
+    fn condition(&mut self, syntax: &Syntax) -> Result<Condition, Unfit> {
+        match syntax {
+            Syntax::Or(left, right) => Ok(Condition::or(self.condition(left)?, self.condition(right)?)),
+            Syntax::And(left, right) => Ok(Condition::and(self.condition(left)?, self.condition(right)?)),
+            Syntax::Not(inner) => Ok(Condition::not(self.condition(inner)?)),
+            Syntax::Compare(comparison) => match self.variant(comparison) {
+                Some(condition) => condition,
+                None => {
+                    let Comparison { left, right, .. } = comparison;
+                    let (left, right) = (self.side(left, right)?, self.side(right, left)?);
+                    compare(comparison, left, right, self.site)
+                }
+            },
+        }
+    }
+
+    /// The condition that a value has a variant; `None` if the comparison is not with the name of one.
+    fn variant(&mut self, comparison: &Comparison) -> Option<Result<Condition, Unfit>> {
+        let Comparison { left, operator, right } = comparison;
+        [(left, right), (right, left)].into_iter().find_map(|(value, other)| {
+            let Term::Name(name) = &value.term else { return None };
+            let variant = match &other.term {
+                Term::Name(variant) if self.is_unknown(variant) => &**variant,
+                Term::Text(bytes) => std::str::from_utf8(bytes).ok()?,
+                _ => return None,
+            };
+            let found = member::variant(name, variant, self.site, self.platform)?;
+            let why = |why| Unfit { range: value.range.clone(), why };
+            Some(match (found, operator) {
+                (Ok(Readable::Number { number, .. }), Operator::Equal | Operator::NotEqual) => {
+                    Ok(numbers(number, *operator, Number::Known(1)))
+                }
+                (Ok(_), _) => {
+                    let names = member::candidates(name, self.site);
+                    Err(why(Mismatch::Variants { name: Arc::clone(name), names }))
+                }
+                (Err(mismatch), _) => Err(why(mismatch)),
+            })
+        })
+    }
+
+    /// Whether a name is that of neither an argument nor a member.
+    fn is_unknown(&self, name: &str) -> bool {
+        !has(name, self.site)
+    }
+
+    fn side<'o>(&mut self, operand: &'o Operand, other: &Operand) -> Result<Side<'o>, Unfit> {
+        match &operand.term {
+            Term::Integer(value) => Ok(Side::Literal(*value)),
+            Term::Text(bytes) => match std::str::from_utf8(bytes).ok().and_then(|name| self.constant(name, other)) {
+                Some(value) => Ok(Side::Literal(value)),
+                None => Ok(Side::LiteralText(bytes)),
+            },
+            Term::Name(name) => {
+                let unfit = |why| Unfit { range: operand.range.clone(), why };
+                match self.readable(name) {
+                    Err(unknown @ Mismatch::Unknown { .. }) => match self.constant(name, other) {
+                        Some(value) => Ok(Side::Literal(value)),
+                        None => Err(unfit(self.no_constant(name, other).unwrap_or(unknown))),
+                    },
+                    readable => readable.map(Side::Argument).map_err(unfit),
+                }
+            }
+        }
+    }
+
+    /// An argument or a member; of an `Option` what is in its `Some`.
+    fn readable(&mut self, name: &Arc<str>) -> Result<Readable, Mismatch> {
+        match member::is_member(name, self.site) {
+            true => member::readable(name, self.site, self.platform, true).unwrap_or(Err(Mismatch::Array)),
+            false => argument(name, self.site),
+        }
+    }
+
+    /// The value that has a name among those of the argument that it is compared with.
+    fn constant(&mut self, name: &str, with: &Operand) -> Option<i128> {
+        let Term::Name(argument) = &with.term else { return None };
+        let Readable::Number { size, kind, .. } = self.readable(argument).ok()? else { return None };
+        let names = member::names_of(argument, self.site, true)?;
+        // Languages name enumerators by their type too: `State::Busy`.
+        let value = names.value(name).or_else(|| names.value(name.rsplit("::").next()?))?;
+        // An enumerator may be negative where the argument is read as unsigned.
+        Some(known(integer::unsigned(value as u64, size), size, kind == NumberKind::Signed))
+    }
+
+    /// Why a name is none of a value of a whole value, or of a member of one. `None` if it is compared with
+    /// something else.
+    fn no_constant(&self, name: &Arc<str>, with: &Operand) -> Option<Mismatch> {
+        let Term::Name(of) = &with.term else { return None };
+        let candidates = member::candidates(of, self.site);
+        let closest = closest(name, candidates.iter().map(String::as_str));
+        let unknown = || Mismatch::UnknownEnumerator { of: Arc::clone(of), name: Arc::clone(name), closest };
+        (!candidates.is_empty()).then(unknown)
     }
 }
 
-/// The value that has a name among those of the argument that it is compared with.
-fn constant(name: &str, with: &Operand, site: &PlannedSite) -> Option<i128> {
-    let Term::Name(argument) = &with.term else { return None };
-    let Readable::Number { size, kind, .. } = readable(argument, site).ok()? else { return None };
-    let named = self::named(argument, site).into_iter();
-    let value = named.filter_map(|it| it.names.as_ref()?.value(name)).next()?;
-    // An enumerator may be negative where the argument is read as unsigned.
-    Some(known(integer::unsigned(value as u64, size), size, kind == NumberKind::Signed))
-}
-
-/// The arguments of a site with a name without white space. If none has it, those with that other name.
+/// Whether a site has an argument of this name, or a member.
 #[must_use]
-pub fn named<'s>(name: &str, site: &'s PlannedSite) -> Vec<&'s PlannedArgument> {
-    let by_text = site.arguments.iter().filter(|argument| normalized(&argument.text) == *name);
-    let found: Vec<_> = by_text.collect();
-    if !found.is_empty() {
-        return found;
-    }
-    site.arguments.iter().filter(|argument| argument.alias.as_deref() == Some(name)).collect()
+pub fn has(name: &str, site: &PlannedSite) -> bool {
+    !named(name, site).is_empty() || member::is_member(name, site)
 }
 
-/// An argument of a site by its name without white space.
+/// The names for the values of an argument or a member; `None` if they have none.
+#[must_use]
+pub fn names_of(name: &str, site: &PlannedSite) -> Option<Arc<Names>> {
+    member::names_of(name, site, false)
+}
+
+/// An argument of a site by its name without white space, or a member of one: of a value with variants the
+/// number of the variant. The site reads in addition what it needs. `platform` is that of its image.
 ///
 /// # Errors
 ///
 /// There is no such argument, or it cannot be read there.
-pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
+pub fn readable(name: &Arc<str>, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Readable, Mismatch> {
+    match member::is_member(name, site) {
+        true => member::readable(name, site, platform, false).unwrap_or(Err(Mismatch::Array)),
+        false => argument(name, site),
+    }
+}
+
+fn argument(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
     let named = self::named(name, site);
     let is_read = |source: &Source| !matches!(source, Source::Unread(_));
     let found = named.iter().find(|argument| is_read(&argument.source)).or(named.first());
@@ -94,20 +176,15 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
     let doubtful = || Mismatch::Doubtful { name: Arc::clone(name), why: None };
     match &argument.source {
         Source::Unread(why) => Err(Mismatch::Unread { name: Arc::clone(name), why: Box::new(why.clone()) }),
-        Source::Read(reading) => one(reading).ok_or_else(|| of_kind(reading)),
+        Source::Read(reading) => one(reading).ok_or(Mismatch::Array),
         Source::Either(here, before) => number(here, Some(before)).ok_or_else(doubtful),
-        Source::Doubtful(source) if source.is_taken => one(&source.here).ok_or_else(|| of_kind(&source.here)),
+        Source::Doubtful(source) if source.is_taken => one(&source.here).ok_or(Mismatch::Array),
         // Where both places agree there is no doubt.
         Source::Doubtful(source) => {
             let both = source.before.as_ref().and_then(|before| number(&source.here, Some(before)));
             both.ok_or_else(|| Mismatch::Doubtful { name: Arc::clone(name), why: source.why.words() })
         }
     }
-}
-
-/// Why something that is neither a number nor a text cannot be compared.
-fn of_kind(reading: &Reading) -> Mismatch {
-    if matches!(reading, Reading::Whole { .. }) { Mismatch::Whole } else { Mismatch::Array }
 }
 
 /// What is at one place. `None` for an array or a whole value.
@@ -145,7 +222,12 @@ fn known(bits: u64, size: u8, is_signed: bool) -> i128 {
     }
 }
 
-fn compare(comparison: &Comparison, site: &PlannedSite) -> Result<Condition, Unfit> {
+fn compare(
+    comparison: &Comparison,
+    left_side: Side<'_>,
+    right_side: Side<'_>,
+    site: &PlannedSite,
+) -> Result<Condition, Unfit> {
     let Comparison { left, operator, right } = comparison;
     let unfit = |range: &Range<usize>, why| Err(Unfit { range: range.clone(), why });
     let whole = comparison.range();
@@ -156,7 +238,7 @@ fn compare(comparison: &Comparison, site: &PlannedSite) -> Result<Condition, Unf
         Readable::Number { number, .. } => Ok(Some(number)),
         Readable::Text(_) => Ok(None),
     };
-    match (side(left, right, site)?, side(right, left, site)?) {
+    match (left_side, right_side) {
         (Side::Argument(a), Side::Argument(b)) => match (number(left, a)?, number(right, b)?) {
             (Some(a), Some(b)) => Ok(numbers(a, *operator, b)),
             (None, None) => unfit(&whole, Mismatch::TwoTexts),

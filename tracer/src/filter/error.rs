@@ -154,8 +154,57 @@ pub enum Mismatch {
     Float,
     /// An array.
     Array,
-    /// A whole value that is no number and no text.
-    Whole,
+    /// A value, or a member of one, that is neither a number nor a text.
+    Incomparable {
+        /// The name.
+        name: Arc<str>,
+        /// The name of its type.
+        type_name: Arc<str>,
+        /// The names of its members.
+        members: Vec<String>,
+    },
+    /// A value that has no such member.
+    UnknownMember {
+        /// The name of the value.
+        of: Arc<str>,
+        /// That of the member.
+        name: Arc<str>,
+        /// The most similar members, best first.
+        closest: Vec<String>,
+    },
+    /// Several variants of a value have a member of this name.
+    SeveralMembers {
+        /// The name of the member.
+        name: Arc<str>,
+        /// The members with the names of their variants.
+        paths: Vec<String>,
+    },
+    /// Too many pointers lead to a member.
+    MemberTooFar {
+        /// The member.
+        name: Arc<str>,
+    },
+    /// A member is laid out in a way that is not supported.
+    MemberUnsupported {
+        /// The member.
+        name: Arc<str>,
+    },
+    /// A value with variants can only be compared with their names.
+    Variants {
+        /// The value.
+        name: Arc<str>,
+        /// The names of its variants.
+        names: Vec<String>,
+    },
+    /// A value has neither an enumerator nor a variant of this name.
+    UnknownEnumerator {
+        /// The value.
+        of: Arc<str>,
+        /// The name.
+        name: Arc<str>,
+        /// The most similar names, best first.
+        closest: Vec<String>,
+    },
     /// A text where only a number can be.
     Text,
     /// Texts compared with an operator other than `==` and `!=`.
@@ -189,11 +238,7 @@ impl Display for Mismatch {
         match self {
             Self::Unknown { name, closest } => {
                 write!(f, "there is no argument `{name}`")?;
-                let closest: Vec<_> = closest.iter().map(|name| format!("`{name}`")).collect();
-                if !closest.is_empty() {
-                    write!(f, "; closest: {}", closest.join(", "))?;
-                }
-                Ok(())
+                if closest.is_empty() { Ok(()) } else { write!(f, "; closest: {}", quoted(closest)) }
             }
             Self::Unread { name, why } => {
                 write!(f, "`{name}`, which is {} there", why.placeholder().as_str())
@@ -204,9 +249,33 @@ impl Display for Mismatch {
             }
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),
             Self::Array => f.write_str("this is an array: only numbers and texts can be compared and counted"),
-            Self::Whole => f.write_str(
-                "this is a whole value: only numbers and texts can be compared and counted; add the member to the arguments",
-            ),
+            Self::Incomparable { name, type_name, members } => {
+                write!(f, "`{name}` is of the type {type_name}: only numbers and texts can be compared and counted")?;
+                if members.is_empty() { Ok(()) } else { write!(f, "; its members: {}", quoted(members)) }
+            }
+            Self::UnknownMember { of, name, closest } => {
+                write!(f, "`{of}` has no member `{name}`")?;
+                if closest.is_empty() { Ok(()) } else { write!(f, "; closest: {}", quoted(closest)) }
+            }
+            Self::SeveralMembers { name, paths } => {
+                write!(f, "several variants have a member `{name}`: write {}", paths.join(" or "))
+            }
+            Self::MemberTooFar { name } => {
+                write!(f, "too many pointers lead to `{name}`: its type is not known there")
+            }
+            Self::MemberUnsupported { name } => {
+                write!(f, "`{name}` is of a size or in a place that is not supported")
+            }
+            Self::Variants { name, names } => {
+                write!(f, "`{name}` is one of {}: it can only be compared with these, by == and !=", quoted(names))
+            }
+            Self::UnknownEnumerator { of, name, closest } => {
+                write!(
+                    f,
+                    "`{name}` is neither an argument nor a name of a value of `{of}`; closest: {}",
+                    quoted(closest)
+                )
+            }
             Self::Text => f.write_str("a number is needed, and this is a text"),
             Self::TextOrder => f.write_str("texts can only be compared with == and !="),
             Self::TextWithNumber => f.write_str("this is a text: write a literal in `\"`"),
@@ -225,4 +294,14 @@ impl Display for Mismatch {
             Self::Nul => f.write_str("this is never true: the argument ends at a NUL"),
         }
     }
+}
+
+/// The most names that are listed.
+const LISTED: usize = 16;
+
+/// Some names in backquotes.
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > LISTED { ", .." } else { "" };
+    quoted.join(", ") + more
 }

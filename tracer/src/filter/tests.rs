@@ -163,7 +163,7 @@ fn no_tokens_make_the_parser_panic() {
         match Filter::parse(&text) {
             Ok(filter) => {
                 good += 1;
-                if let Err(unfit) = filter.check(&site) {
+                if let Err(unfit) = filter.check(&mut site.clone(), None) {
                     assert!(text.get(unfit.range).is_some());
                 }
             }
@@ -217,6 +217,7 @@ fn site() -> PlannedSite {
             Input::Text { address: address(), limit: None, most: 5 },
         ],
         arguments: arguments.into_iter().map(argument).collect(),
+        members: Vec::new(),
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
@@ -226,7 +227,7 @@ fn site() -> PlannedSite {
 
 fn checked(text: &str) -> Result<Condition, (String, Mismatch)> {
     let filter = Filter::parse(text).expect(text);
-    filter.check(&site()).map_err(|unfit| (text[unfit.range].to_owned(), unfit.why))
+    filter.check(&mut site(), None).map_err(|unfit| (text[unfit.range].to_owned(), unfit.why))
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::aggregate::{IntervalKey, IntervalSubject, Intervals, Question, StartO
 use crate::ctf::SiteSelection;
 use crate::hit::Hit;
 use crate::plan::{Aggregate, Pairing};
+use crate::recorded_members::RecordedInputs;
 
 /// Two markers whose events become slices.
 #[derive(Clone, Debug)]
@@ -87,7 +88,8 @@ impl Pair {
     /// What a hit is; `None` if the pair is not about its marker.
     pub(super) fn role(&mut self, hit: &Hit<'_>, is_wanted: bool) -> Option<Role> {
         let (_, site) = self.sites.site(hit)?;
-        let key = |of: &Pairing| IntervalKey::new(of, hit.process, hit.thread, hit);
+        let inputs = RecordedInputs::new(hit, site);
+        let key = |of: &Pairing| IntervalKey::new(of, hit.process, hit.thread, &inputs);
         let (key, is_end) = match &site.aggregate {
             Aggregate::Start(of) => (key(&of.key), false),
             Aggregate::End(of) => (key(&of.key), true),

@@ -140,6 +140,14 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Whether the value is in a field.
+    #[must_use]
+    pub fn is_in(&self, field: usize) -> bool {
+        self.readings().iter().any(|(_, reading)| reading.field() == Some(field))
+    }
+}
+
 impl Reading {
     /// The field that has it; `None` for a constant.
     #[must_use]

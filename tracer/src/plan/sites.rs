@@ -143,6 +143,9 @@ pub struct PlannedSite {
     /// The arguments, in the order of the format.
     #[serde(deserialize_with = "objects")]
     pub arguments: Vec<PlannedArgument>,
+    /// Members of whole values that a recording has, numbered after the arguments.
+    #[serde(skip)]
+    pub members: Vec<RecordedMember>,
     /// The hits that are wanted; `None` for all.
     #[serde(skip)]
     pub filter: Option<Condition>,
@@ -155,6 +158,16 @@ pub struct PlannedSite {
     /// How the function is left there; `None` if it is not.
     #[serde(skip)]
     pub exit: Option<CallExit>,
+}
+
+/// A member of a whole value that a recording has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedMember {
+    /// The number of the argument with the value.
+    pub field: usize,
+    /// What a program would read, if the address of the value were in its register
+    /// ([`crate::recorded_members`]).
+    pub input: Input,
 }
 
 /// How a function is left.
@@ -190,6 +203,7 @@ impl PlannedSite {
             frame: None,
             inputs,
             arguments,
+            members: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

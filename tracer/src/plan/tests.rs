@@ -74,6 +74,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         frame: None,
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),
+        members: Vec::new(),
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,

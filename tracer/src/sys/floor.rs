@@ -103,6 +103,7 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         frame: None,
         inputs: Vec::new(),
         arguments: Vec::new(),
+        members: Vec::new(),
         filter: None,
         aggregate,
         recorded: None,

@@ -86,7 +86,7 @@ impl RecordedHits {
             if !*is_count {
                 return each(&hit);
             }
-            counts.add(&hit.site.aggregate, Some(true), &hit.passage(hit.number));
+            counts.add(&hit.site.aggregate, Some(true), &hit.passage(hit.number, &hit));
         });
         *received += count;
         if *is_count { 0 } else { count }

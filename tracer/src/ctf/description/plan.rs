@@ -62,6 +62,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         frame: None,
         inputs: Vec::new(),
         arguments: arguments.map(argument).collect(),
+        members: Vec::new(),
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
