@@ -419,6 +419,12 @@ fn members_are_read_by_a_plan_and_with_tracefs() {
     let live = table(&[], &program);
     assert_eq!(live.0.values().sum::<u64>(), 18, "{live:?}");
     assert_eq!(table(&["--plan", plan.to_str().expect("UTF-8")], &stripped), live);
+    let wanted = ["--where", "request.state == GONE && request.owner.level < 0", "m:submit"];
+    let traced = smark("trace", &[&wanted[..], &["--"]].concat(), &[&program]);
+    assert_eq!(traced.stdout.lines().filter(|line| line.contains("m:submit: {id = ")).count(), 18, "{}", traced.stdout);
+    let recording = folder.path().join("recorded");
+    smark("record", &[&["-o", recording.to_str().expect("UTF-8")], &wanted[..], &["--"]].concat(), &[&program]);
+    assert_eq!(hits(&smark("report", &["--count", "--json"], &[&recording])), 18);
     if can_watch_with_tracefs() {
         assert_eq!(table(&["--engine", "tracefs"], &program), live);
     }

@@ -126,6 +126,12 @@ impl<'s> DebugInfo<'s> {
         self.types.describe_type(of, depth)
     }
 
+    /// As [`DebugInfo::describe_type`], but where there would be too many types, those behind the last
+    /// pointers are left out.
+    pub(crate) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+        self.types.describe_value(of, depth)
+    }
+
     /// As [`DebugInfo::describe_type`], but with only the name and size of a C structure or union
     /// behind a pointer: those of the kernel have hundreds of members each, and lead from one to
     /// the other.

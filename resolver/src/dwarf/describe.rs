@@ -22,6 +22,9 @@ use crate::types::{
 /// The most types in one description.
 const MOST: usize = 512;
 
+/// The same of one that values are shown by.
+const MOST_OF_VALUE: usize = 1024;
+
 /// How deeply types may be nested, pointers or not.
 const NESTING: u32 = 48;
 
@@ -40,14 +43,31 @@ impl Types<'_> {
     /// The debug information of the type itself cannot be read. A problem with a nested type is
     /// described there, as [`Shape::Opaque`].
     pub(super) fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
-        Describer { info: self, known: HashMap::new(), left: MOST, is_brief: false }.describe(of, depth, 0)
+        Describer::new(self, MOST, false).describe(of, depth, 0)
+    }
+
+    /// Like [`DebugInfo::describe_type`], but where the structures behind the last pointers would be too
+    /// many, only some of these are described. So a member of the value itself is always described.
+    pub(super) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+        for level in (0..=depth).rev() {
+            let mut describer = Describer::new(self, MOST_OF_VALUE, false);
+            let described = describer.describe(of, level, 0)?;
+            if describer.left > 0 && level < depth {
+                let (left, last) = (2 * MOST_OF_VALUE, Some(describer.left));
+                return Describer { last, ..Describer::new(self, left, false) }.describe(of, level + 1, 0);
+            }
+            if describer.left > 0 || level == 0 {
+                return Ok(described);
+            }
+        }
+        self.describe_type(of, 0)
     }
 
     /// Like [`DebugInfo::describe_type`], but a large structure or union behind a pointer has only
     /// its name and size. The structures of the kernel have hundreds of members each, and point to
     /// each other.
     pub(super) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
-        Describer { info: self, known: HashMap::new(), left: MOST, is_brief: true }.describe(of, depth, 0)
+        Describer::new(self, MOST, true).describe(of, depth, 0)
     }
 
     /// Whether the number has a sign.
@@ -73,10 +93,16 @@ struct Describer<'a, 's> {
     info: &'a Types<'s>,
     known: HashMap<(TypeRef, u32), Arc<Type>>,
     left: usize,
+    /// How many types may still be described behind the last pointers; `None` if that is not limited.
+    last: Option<usize>,
     is_brief: bool,
 }
 
-impl Describer<'_, '_> {
+impl<'a, 's> Describer<'a, 's> {
+    fn new(info: &'a Types<'s>, left: usize, is_brief: bool) -> Self {
+        Self { info, known: HashMap::new(), left, last: None, is_brief }
+    }
+
     fn describe(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Result<Arc<Type>, Error> {
         let Some(of) = of else {
             return Ok(Arc::new(Type { name: "void".into(), size: None, shape: Shape::Void }));
@@ -90,6 +116,7 @@ impl Describer<'_, '_> {
             return Ok(opaque(name, None, OpaqueReason::TooDeep));
         }
         self.left = left;
+        self.last = self.last.map(|last| last.saturating_sub(usize::from(depth == 0)));
         let size = self.info.type_size(of)?;
         let shape = match self.info.strip(of)? {
             Some(stripped) => self.shape(stripped, size, depth, nesting)?,
@@ -190,6 +217,7 @@ impl Describer<'_, '_> {
                 Some(_) if self.is_brief && is_aggregate(tag) && self.is_outlined(stripped.die)? => {
                     Shape::Pointer { to: Some(self.outline(target, tag == dw::DW_TAG_union_type)?) }
                 }
+                Some(0) if self.last == Some(0) => Shape::Pointer { to: None },
                 Some(depth) => Shape::Pointer { to: Some(self.inner(target, depth, nesting)) },
                 None => Shape::Pointer { to: None },
             },

@@ -294,3 +294,28 @@ fn addresses_stay_out_of_names() {
         assert_eq!(info.type_size(of).unwrap(), Some(4));
     });
 }
+
+/// What is behind the last pointers is left out first.
+#[test]
+fn a_value_of_many_types_has_all_of_its_own_members() {
+    let mut builder = unit(5, dw::DW_LANG_C11);
+    let int = builder.base("int", 4, dw::DW_ATE_signed);
+    let outer = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("s"), bytes(4808)]);
+    for number in 0..600 {
+        let inner = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("t"), bytes(4)]);
+        builder.member(inner, "x", 0, int);
+        let pointer = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[bytes(8), typed(inner)]);
+        builder.member(outer, &format!("p{number}"), 8 * number, pointer);
+    }
+    builder.member(outer, "last", 4800, int);
+    check(builder, outer, |info, of| {
+        let described = info.describe_value(Some(of), 4).unwrap();
+        let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
+        assert_eq!(members[600].of.shape, Shape::Integer { signed: true });
+        let is_known = |member: usize| matches!(&members[member].of.shape, Shape::Pointer { to: Some(_) });
+        assert_eq!((is_known(0), is_known(200), is_known(599)), (true, true, false));
+        let described = info.describe_type(Some(of), 4).unwrap();
+        let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
+        assert_eq!(members[600].of.shape, Shape::Opaque(OpaqueReason::TooManyTypes));
+    });
+}

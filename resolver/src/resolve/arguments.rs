@@ -227,7 +227,7 @@ impl<'a> Arguments<'a> {
         let described = object.of.filter(|_| is_value && object.made.is_none());
         let (mut of, PlaceObject { location, path, .. }) = self.finish(object, is_address, stop)?;
         if let Some(described) = described {
-            of = self.debug.describe_type(Some(described), VALUE_DEPTH)?;
+            of = self.debug.describe_value(Some(described), VALUE_DEPTH)?;
         }
         if let Some(name) = reference.filter(|_| !is_address) {
             of = Arc::new(Type { name, ..Type::clone(&of) });
