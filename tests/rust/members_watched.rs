@@ -2,6 +2,7 @@
 //! plan, with tracefs, and from a recording.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -152,7 +153,7 @@ const RUST_PATHS: [(&str, bool); 26] = [
     ("request.parent", false),
     ("request.parent.id", false),
     ("request.parent.owner.name", true),
-    ("request.limit.Some.0", false),
+    ("request.limit.0", false),
     ("request.niche", false),
     ("request.letter", false),
     ("request.is_done", false),
@@ -236,6 +237,73 @@ const C_PATHS: [(&str, bool); 14] = [
     ("request.next.others.name", true),
 ];
 
+/// The same in C++, with a base class, references, smart pointers, strings and an optional.
+const CPP: &str = r#"
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include "simple_marker.h"
+
+enum class Color { RED, GREEN = 5 };
+struct Base { int base = 3; const char *label = "base"; };
+struct Owner { std::string name; int id; };
+struct Request : Base {
+    long id; std::string name; std::string_view view; Color color; Owner &next; std::unique_ptr<Owner> unique;
+    std::shared_ptr<Owner> shared; std::optional<int> limit; bool done;
+};
+
+__attribute__((noinline)) void submit(Request &request) {
+    simple_mark(m:submit, "%p{}", &request);
+    __asm__ volatile ("" : : "r"(&request) : "memory");
+}
+
+__attribute__((noinline)) void done(Request *request) {
+    simple_mark(m:done, "%p{id}", request);
+    __asm__ volatile ("" : : "r"(request) : "memory");
+}
+
+int main() {
+    Owner owner{"own", 7};
+    const auto request = [&](int i) {
+        return Request{{}, i, "n" + std::to_string(i % 3) + (i % 2 ? "" : ", a text for the heap"), "view",
+            i % 2 ? Color::RED : Color::GREEN, owner,
+            i % 4 ? std::make_unique<Owner>(Owner{"u" + std::to_string(i % 5), i % 5}) : nullptr,
+            i % 3 ? std::make_shared<Owner>(Owner{"s", i % 6}) : nullptr,
+            i % 5 ? std::optional<int>(i % 5) : std::nullopt, i % 2 == 0};
+    };
+    for (int i = 0; i < 64; i++) {
+        Request r = request(i);
+        r.base = i % 2;
+        submit(r);
+        printf("hit\t%d\t%s\t%ld\t%s\t%s\t%s\t", r.base, r.label, r.id, r.name.c_str(), "view", i % 2 ? "RED" : "GREEN");
+        printf("%s\t%d\t%s\t%s\t", r.next.name.c_str(), r.next.id, r.unique ? r.unique->name.c_str() : "-",
+            r.shared ? std::to_string(r.shared->id).c_str() : "-");
+        printf("%s\t%s\n", r.limit ? std::to_string(*r.limit).c_str() : "-", r.done ? "true" : "false");
+    }
+    for (int i = 0; i < 80; i += 2) {
+        Request r = request(i);
+        done(&r);
+    }
+}
+"#;
+
+const CPP_PATHS: [(&str, bool); 12] = [
+    ("request.base", false),
+    ("request.label", true),
+    ("request.id", false),
+    ("request.name", true),
+    ("request.view", true),
+    ("request.color", false),
+    ("request.next.name", true),
+    ("request->next.id", false),
+    ("request.unique.name", true),
+    ("request.shared.id", false),
+    ("request.limit.value", false),
+    ("request.done", false),
+];
+
 fn smark(command: &str, options: &[&str], rest: &[&Path]) -> Ended {
     let mut smark = Command::new(fixture::smark());
     ended(smark.arg(command).args(options).args(rest))
@@ -292,7 +360,7 @@ fn compare(program: &Path, paths: &[(&str, bool)]) {
         let by = ["--by", path, "--top", "1000", "--json", "m:submit"];
         let live = smark("count", &[&by[..], &["--"]].concat(), &[program]);
         assert_eq!(counts(&live), (expected.clone(), absent), "{path}: {}{}", live.stdout, live.stderr);
-        // What C's pointers lead to is recorded only if it is text.
+        // What pointers of C and references of C++ lead to is recorded only if it is text.
         let is_recorded = !path.contains("next");
         if is_recorded {
             let reported = smark("report", &by, &[&recording]);
@@ -349,6 +417,20 @@ fn members_of_c_are_what_the_program_prints(level: &str) {
     }
     let folder = tempfile::tempdir().expect("a folder");
     compare(&compile(folder.path(), "members", C, &[level]), &C_PATHS);
+}
+
+#[test(cases = ["-O0", "-O2"], desk = [1])]
+fn members_of_cpp_are_what_the_program_prints(level: &str) {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, program) = (folder.path().join("members.cc"), folder.path().join("members"));
+    fs::write(&file, CPP).expect("it is written");
+    let include = fixture::workspace().join("markers/include");
+    let mut compiler = Command::new("g++");
+    run(compiler.arg("-I").arg(include).args(["-std=c++17", "-g", level]).arg(&file).arg("-o").arg(&program));
+    compare(&program, &CPP_PATHS);
 }
 
 /// A comparison that decides makes the rest unimportant; a name of an argument wins over a member; and

@@ -54,7 +54,7 @@ pub fn fetch_member(
     place: &MemberPlace,
     content: &MemberContent,
 ) -> Result<MemberFetch, ArgumentOmission> {
-    let walk = Walk::new(bytes, gone, &place.steps)?;
+    let walk = MemberWalk::new(bytes, gone, &place.steps)?;
     match content {
         MemberContent::Number => {
             let bits = place.bits.or(place.of.size.map(|size| size.saturating_mul(8))).unwrap_or(0);
@@ -113,7 +113,7 @@ pub fn fetch_variant(
     place: &MemberPlace,
     test: Option<&VariantTest>,
 ) -> Result<MemberFetch, ArgumentOmission> {
-    let walk = Walk::new(bytes, gone, &place.steps)?;
+    let walk = MemberWalk::new(bytes, gone, &place.steps)?;
     let value = match test {
         Some(test) => node(Node::Convert(WORD, walk.test(test)?))?,
         None => word(1),
@@ -140,30 +140,30 @@ fn kind(of: &Shape, size: Option<u64>) -> NumberKind {
 }
 
 /// The way to a member.
-struct Walk<'b> {
-    at: WalkPlace<'b>,
+struct MemberWalk<'b> {
+    at: WalkOrigin<'b>,
     /// Whether all variants on the way are those of the value; `None` if there is none.
     guard: Option<Expr>,
 }
 
 /// Where the bytes are that offsets count from.
-enum WalkPlace<'b> {
+enum WalkOrigin<'b> {
     Memory { address: Expr, gone: &'b [Range<u64>] },
     Parts(&'b [Option<Expr>]),
 }
 
-impl<'b> Walk<'b> {
+impl<'b> MemberWalk<'b> {
     fn new(bytes: &'b ValueBytes, gone: &'b [Range<u64>], steps: &[PlaceStep]) -> Result<Self, ArgumentOmission> {
         let at = match bytes {
-            ValueBytes::Memory { address, .. } => WalkPlace::Memory { address: generic(address.clone())?, gone },
-            ValueBytes::Parts { parts, .. } => WalkPlace::Parts(parts),
+            ValueBytes::Memory { address, .. } => WalkOrigin::Memory { address: generic(address.clone())?, gone },
+            ValueBytes::Parts { parts, .. } => WalkOrigin::Parts(parts),
         };
         let mut walk = Self { at, guard: None };
         for step in steps {
             match step {
                 PlaceStep::Follow { pointer, add } => {
                     let address = plus(generic(walk.read(*pointer, 8)?)?, *add)?;
-                    walk.at = WalkPlace::Memory { address, gone: &[] };
+                    walk.at = WalkOrigin::Memory { address, gone: &[] };
                 }
                 PlaceStep::Require(test) => {
                     let holds = walk.test(test)?;
@@ -180,15 +180,15 @@ impl<'b> Walk<'b> {
     /// The address of a byte.
     fn address(&self, offset: u64) -> Result<Expr, ArgumentOmission> {
         match &self.at {
-            WalkPlace::Memory { address, .. } => plus(address.clone(), offset),
-            WalkPlace::Parts(_) => Err(ArgumentOmission::TextNotInMemory),
+            WalkOrigin::Memory { address, .. } => plus(address.clone(), offset),
+            WalkOrigin::Parts(_) => Err(ArgumentOmission::TextNotInMemory),
         }
     }
 
     /// A number of so many bytes.
     fn read(&self, offset: u64, size: u8) -> Result<Expr, ArgumentOmission> {
         match &self.at {
-            WalkPlace::Memory { address, gone } => {
+            WalkOrigin::Memory { address, gone } => {
                 let (start, end) = (offset.saturating_mul(8), offset.saturating_add(size.into()).saturating_mul(8));
                 if gone.iter().any(|gone| gone.start < end && start < gone.end) {
                     return Err(ArgumentOmission::OptimizedOut);
@@ -198,7 +198,7 @@ impl<'b> Walk<'b> {
                 let memory = node(Node::Memory { address: plus(address.clone(), offset)?, size, to })?;
                 if size == 8 { Ok(memory) } else { converted(memory) }
             }
-            WalkPlace::Parts(_) => self.bits(offset.saturating_mul(8), u64::from(size) * 8, false),
+            WalkOrigin::Parts(_) => self.bits(offset.saturating_mul(8), u64::from(size) * 8, false),
         }
     }
 
@@ -206,12 +206,12 @@ impl<'b> Walk<'b> {
     fn bits(&self, bit: u64, bits: u64, is_signed: bool) -> Result<Expr, ArgumentOmission> {
         let number = |size| ArgumentOmission::NumberSize(size);
         let (from, whole) = match &self.at {
-            WalkPlace::Memory { .. } => {
+            WalkOrigin::Memory { .. } => {
                 let (first, last) = (bit / 8, bit.saturating_add(bits).saturating_sub(1) / 8);
                 let size = u8::try_from(last.saturating_sub(first) + 1).ok().filter(|size| *size <= 8);
                 (bit % 8, converted(self.read(first, size.ok_or(number(bits / 8))?)?)?)
             }
-            WalkPlace::Parts(parts) => {
+            WalkOrigin::Parts(parts) => {
                 let index = usize::try_from(bit / 64).unwrap_or(usize::MAX);
                 let part = parts.get(index).and_then(Option::as_ref).ok_or(ArgumentOmission::OptimizedOut)?;
                 if (bit % 64).saturating_add(bits) > 64 {

@@ -125,7 +125,7 @@ impl MemberPlace {
                     let inner = wrapped(&place.of, members).ok_or(MemberProblem::Unknown)?;
                     place.inside(inner.bit_offset, inner)
                 }
-                Shape::Variants(variants) => match place.variant(variants, name)? {
+                Shape::Variants(variants) => match place.variant(variants, name, language)? {
                     Descent::Found(found) => return Ok(found),
                     Descent::Inside(inner) => inner,
                 },
@@ -298,7 +298,7 @@ impl MemberPlace {
 
     /// The variant of this name, or a member of the only variant that has it, or what is in the `Some` of an
     /// `Option`.
-    fn variant(&self, variants: &Variants, name: &str) -> Result<Descent, MemberProblem> {
+    fn variant(&self, variants: &Variants, name: &str, language: Language) -> Result<Descent, MemberProblem> {
         let all = &variants.variants;
         if let Some(variant) = all.iter().find(|variant| is_name_of(&variant.name, name)) {
             return match &*variant.members {
@@ -310,7 +310,12 @@ impl MemberPlace {
             return Ok(Descent::Found(self.inside(at, member)));
         }
         if let Some((some, payload)) = optional(variants) {
-            return self.in_variant(variants, some, payload).map(Descent::Inside);
+            let inner = self.in_variant(variants, some, payload)?;
+            let is_payload = payload.1.name.strip_prefix("__").unwrap_or(&payload.1.name) == name;
+            return match is_payload && inner.clone().member(name, language).is_err() {
+                true => Ok(Descent::Found(inner)),
+                false => Ok(Descent::Inside(inner)),
+            };
         }
         let with = all.iter().filter_map(|variant| {
             let [outer] = &*variant.members else { return None };
