@@ -78,6 +78,7 @@ pub mod text;
 pub mod types;
 pub mod uprobe_rules;
 pub mod verdicts;
+pub mod views;
 
 pub use error::{DwarfProblem, Error, OtherFormat, RelocationProblem};
 pub use simple_markers_record as record;

@@ -201,10 +201,12 @@ impl Check {
     fn settings(&self, project: &ProjectSettings) -> Vec<String> {
         let shown = |path: &PathBuf| path.display().to_string();
         let debug_dir: Vec<String> = self.inputs.debug_dir().iter().map(shown).collect();
+        let views: Vec<String> = self.inputs.views().iter().map(shown).collect();
         let options = [
             ("debug-dir", (!debug_dir.is_empty()).then(|| debug_dir.into())),
             ("lock", self.lock.as_ref().map(|path| shown(path).into())),
             ("profile", self.profile.as_deref().map(Json::from)),
+            ("views", (!views.is_empty()).then(|| views.into())),
         ];
         project.lines(&Defaults { lock: None, profile: PROFILE }, &options)
     }

@@ -12,7 +12,7 @@ pub(crate) const PROFILE: &str = "default";
 
 /// Print the settings that hold, and where each comes from
 ///
-/// A project sets in `smark.toml` what is the same for each run: deny, warn, allow, debug-dir, lock and profile, as the options are
+/// A project sets in `smark.toml` what is the same for each run: deny, warn, allow, debug-dir, lock, profile and views, as the options are
 /// called. `[package.metadata.smark]` and `[workspace.metadata.smark]` in Cargo.toml may have the same keys. The first of these files
 /// that is found counts, and none else. Options win. The output can be a smark.toml.
 #[derive(Debug, Args)]

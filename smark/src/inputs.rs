@@ -24,6 +24,7 @@ use crate::marks::{MarkOptions, UnplacedMarks};
 use crate::note_options::NoteOptions;
 use crate::progress::Progress;
 use crate::project::DEBUG_DIR;
+use crate::view_options::ViewOptions;
 
 /// The options that select markers, and the folders with debug files.
 #[derive(Debug, Default, Args)]
@@ -44,6 +45,8 @@ pub(crate) struct Filters {
     marks: MarkOptions,
     #[command(flatten)]
     notes: NoteOptions,
+    #[command(flatten)]
+    views: ViewOptions,
 }
 
 /// The options and operands that select files and markers.
@@ -109,6 +112,11 @@ impl Inputs {
     /// The folders with separate debug files that options name.
     pub(crate) fn debug_dir(&self) -> &[PathBuf] {
         &self.filters.debug_dir
+    }
+
+    /// The files of views that options name.
+    pub(crate) fn views(&self) -> &[PathBuf] {
+        self.filters.views.paths()
     }
 
     /// Whether only files were given, without any pattern.
@@ -217,7 +225,7 @@ impl Filters {
         let selection = self.selection(&patterns)?;
         let marks = Arc::clone(self.marks.read()?);
         let mut unplaced = before.unwrap_or_else(|| UnplacedMarks::new(marks.len()));
-        let folders = self.debug_folders(console);
+        let (folders, views) = (self.debug_folders(console), self.views.read(console.settings)?);
         let progress = Progress::start(console, inputs.len());
         let mut resolution = Resolution::default();
         // A place is searched in libraries only if no program has it.
@@ -226,7 +234,7 @@ impl Filters {
             let numbers = if are_programs { (0..marks.len()).collect() } else { unplaced.numbers() };
             let of_marks: Vec<Mark> = numbers.iter().filter_map(|&number| marks.get(number)).cloned().collect();
             let look = |input| {
-                let request = Request::new(detail).rules(rules).marks(&of_marks).describe_notes(said);
+                let request = Request::new(detail).rules(rules).marks(&of_marks).describe_notes(said).views(views);
                 let outcome = look(input, request, &folders, &selection);
                 progress.step();
                 outcome

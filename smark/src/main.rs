@@ -47,6 +47,7 @@ mod trace;
 mod units;
 mod values;
 mod verify;
+mod view_options;
 mod watch;
 
 use std::io;

@@ -86,6 +86,12 @@ impl ProjectSettings {
         Some(folders.value.iter().map(|folder| self.beside(folder)).collect())
     }
 
+    /// The files of views.
+    pub(crate) fn views(&self) -> Option<Vec<PathBuf>> {
+        let files = self.settings.views.as_ref()?;
+        Some(files.value.iter().map(|file| self.beside(file)).collect())
+    }
+
     pub(crate) fn profile(&self) -> Option<&str> {
         self.settings.profile.as_ref().map(|profile| &*profile.value)
     }
@@ -129,7 +135,7 @@ impl ProjectSettings {
     /// Each setting, its value, and its line in the file.
     fn rows(&self, defaults: &Defaults<'_>) -> Vec<(&'static str, Json, Option<usize>)> {
         let shown = |path: &Path| path.display().to_string();
-        let Settings { levels, debug_dir, lock, profile } = &self.settings;
+        let Settings { levels, debug_dir, lock, profile, views } = &self.settings;
         let mut rows = Vec::new();
         for (name, severity) in [("deny", Severity::Deny), ("warn", Severity::Warn), ("allow", Severity::Allow)] {
             let of = || levels.iter().filter(|level| level.value.severity == severity);
@@ -142,6 +148,8 @@ impl ProjectSettings {
         let path = self.lock().or_else(|| defaults.lock.map(Path::to_owned));
         rows.push(("lock", json!(path.as_deref().map(shown)), lock.as_ref().map(|it| it.line)));
         rows.push(("profile", json!(self.profile().unwrap_or(defaults.profile)), profile.as_ref().map(|it| it.line)));
+        let files = self.views().map(|files| files.iter().map(|file| shown(file)).collect::<Vec<_>>());
+        rows.push(("views", json!(files.unwrap_or_default()), views.as_ref().map(|it| it.line)));
         rows
     }
 }

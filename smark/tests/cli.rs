@@ -377,6 +377,7 @@ fn settings_hold_where_no_option_says_something_else() {
         "debug-dir = [\"/usr/lib/debug\"]",
         "# no lock",
         "profile = \"default\"",
+        "views = []",
     ];
     assert_eq!(values, defaults);
 
@@ -403,6 +404,7 @@ fn settings_hold_where_no_option_says_something_else() {
         "smark: debug-dir = [\"dbg\"] # --debug-dir",
         "smark: lock = \"markers.lock\" # smark.toml:1",
         "smark: profile = \"default\" # --profile",
+        "smark: views = [] # default",
         "smark: scsi_mod.ko: no debug information was found",
     ];
     assert_eq!(said, expected);

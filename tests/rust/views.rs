@@ -10,11 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use simple_markers_resolver::record::ByteOrder;
-use simple_markers_resolver::resolve::{Argument, resolve};
+use simple_markers_resolver::resolve::{Argument, Detail, Request, resolve_request};
 use simple_markers_resolver::types::{
     Limits, MemoryFunction, Object, ReadContext, Shape, Type, TypeTable, ValueTree, tree, write_json, write_text,
 };
+use simple_markers_resolver::views::ViewTable;
 use simple_markers_tests::fixture::{self, Fixture, Process, workspace};
+use simple_markers_tests::own_views::{example, with_own_types};
 use simple_markers_tests::tools::{find, run};
 
 /// A value: its name, the text that the program prints, and its text and JSON as they are read.
@@ -22,7 +24,13 @@ type Shown = (String, String, [String; 2]);
 
 /// Runs a program and reads the values that it prints.
 fn shown(program: &Path) -> Vec<Shown> {
-    let resolution = resolve(&program.to_string_lossy(), &fs::read(program).expect("the program"));
+    shown_with(program, &ViewTable::default())
+}
+
+/// The same with views of a user.
+fn shown_with(program: &Path, views: &ViewTable) -> Vec<Shown> {
+    let request = Request::new(Detail::Everything).views(views);
+    let resolution = resolve_request(&program.to_string_lossy(), &fs::read(program).expect("the program"), request);
     let markers = || resolution.images.iter().flat_map(|image| &image.markers);
     let mut process = Process::start(Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()));
     let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
@@ -143,4 +151,18 @@ fn types_of_libstdcxx_are_shown_with_their_elements() {
         [json("tree"), json("hash"), json("maybe"), json("not_there"), json("none")],
         [r#"{"a":1,"b":2}"#, r#"[[7,{"id":7,"name":"seven"}]]"#, "4", "null", "null"]
     );
+}
+
+#[test]
+fn a_user_describes_types_of_other_crates() {
+    let fixture = with_own_types("own-views");
+    let program = fixture.built("own-views");
+    let values = shown_with(&program, &ViewTable::parse(&example()).expect("views"));
+    let expected = ["bytes", "slice", "few", "many", "texts", "more_texts", "buffer", "other"];
+    assert_eq!(names(&values), expected);
+    assert_eq!([json(&values, "bytes"), json(&values, "few")], [r#""hello""#, "[1,2]"]);
+    // Without its view it is the structure that it is.
+    let plain = shown(&program);
+    let [text, _] = &plain.iter().find(|(name, ..)| name == "buffer").expect("the buffer").2;
+    assert!(text.starts_with("Buffer { start: 0x"), "{text}");
 }

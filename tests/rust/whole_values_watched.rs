@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::own_views;
 use simple_markers_tests::tools::{ended, run};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tests::whole_values::{self, normalized};
@@ -210,4 +211,42 @@ fn dots_follow_a_text_that_goes_on() {
     assert_eq!(shown("1024"), format!("{{name = \"{}\".., other = \"short\"}}", "a".repeat(255)));
     // 16 bytes are left behind the value and the header of the chunk.
     assert_eq!(shown("64"), format!("{{name = \"{}\".., other = ..}}", "a".repeat(15)));
+}
+
+/// Views of a user are used live: from the file of an option, and from the settings of a project.
+#[test]
+fn views_of_a_user_are_watched() {
+    if !can_watch() {
+        return;
+    }
+    let fixture = own_views::with_own_types("own-views-watched");
+    let program = fixture.built("own-views-watched");
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("smark.views"), own_views::example()).expect("the views");
+    fs::write(folder.path().join("smark.toml"), "views = \"smark.views\"\n").expect("the settings");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for options in [["--views", &path("smark.views")], ["--settings", &path("smark.toml")]] {
+        let lines = trace(&[&options[..], &["--bytes", "4088"]].concat(), &[&program]);
+        let said: Vec<_> = lines.iter().filter_map(|line| line.split_once(" views:")?.1.split_once(": ")).collect();
+        let printed: Vec<_> = lines.iter().map(|line| line.split('\t').collect::<Vec<_>>()).collect();
+        let printed: Vec<_> = printed.iter().filter_map(|words| Some((*words.first()?, *words.get(2)?))).collect();
+        assert_eq!(printed.len(), 8, "{lines:#?}");
+        assert_eq!(said, printed);
+    }
+}
+
+#[test]
+fn a_file_that_has_no_views_is_an_error_with_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let views = folder.path().join("bad.views");
+    fs::write(&views, "# Mine\nBytes txt data=ptr\n").expect("the views");
+    let of = |views: &std::path::Path| {
+        let output = Command::new(fixture::smark()).args(["list", "--views"]).args([views, fixture::smark()]).output();
+        let output = output.expect("smark runs");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let expected = format!("smark: {}:2:7: there is no kind `txt`; closest: text\n", views.display());
+    assert_eq!(of(&views), (Some(2), expected));
+    let missing = folder.path().join("no.views");
+    assert_eq!(of(&missing), (Some(2), format!("smark: {}: no such file or directory\n", missing.display())));
 }

@@ -27,6 +27,7 @@ pub mod marks;
 pub mod matrix;
 pub mod notes;
 pub mod oracle;
+pub mod own_views;
 pub mod second_opinion;
 pub mod source;
 pub mod text_format;

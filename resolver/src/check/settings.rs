@@ -21,6 +21,8 @@ pub struct Settings {
     pub lock: Option<Setting<String>>,
     /// The profile of the lock file, and of the build.
     pub profile: Option<Setting<String>>,
+    /// The files with views of types.
+    pub views: Option<Setting<Vec<String>>>,
 }
 
 /// A value and where it is set.
@@ -45,11 +47,11 @@ pub struct Level {
 
 const LEVELS: [(&str, Severity); 3] = [("deny", Severity::Deny), ("warn", Severity::Warn), ("allow", Severity::Allow)];
 
-const KEYS: [&str; 6] = ["deny", "warn", "allow", "debug-dir", "lock", "profile"];
+const KEYS: [&str; 7] = ["deny", "warn", "allow", "debug-dir", "lock", "profile", "views"];
 
 impl Settings {
     /// The settings of no file.
-    pub const NONE: Self = Self { levels: Vec::new(), debug_dir: None, lock: None, profile: None };
+    pub const NONE: Self = Self { levels: Vec::new(), debug_dir: None, lock: None, profile: None, views: None };
 
     /// Reads a `smark.toml`.
     ///
@@ -97,10 +99,18 @@ impl Settings {
             }
         }
         levels.sort_by_key(|level| Reverse(level.value.codes.breadth()));
-        let debug_dir = strings(reader, table, "debug-dir")?
-            .map(|folders| folders.into_iter().map(|(folder, _)| folder).collect())
-            .map(|value| Setting { value, line: line(reader, table, "debug-dir") });
-        Ok(Self { levels, debug_dir, lock: string(reader, table, "lock")?, profile: string(reader, table, "profile")? })
+        let paths = |key| -> Result<_, LockError> {
+            let paths = strings(reader, table, key)?;
+            let value = paths.map(|paths| paths.into_iter().map(|(path, _)| path).collect());
+            Ok(value.map(|value| Setting { value, line: line(reader, table, key) }))
+        };
+        Ok(Self {
+            levels,
+            debug_dir: paths("debug-dir")?,
+            lock: string(reader, table, "lock")?,
+            profile: string(reader, table, "profile")?,
+            views: paths("views")?,
+        })
     }
 }
 
@@ -140,21 +150,22 @@ mod tests {
 
     #[test]
     fn settings_have_values_and_lines() {
-        let text = "lock = \"markers.lock\"\nprofile = \"release\"\ndebug-dir = [\"a\", \"b\"]\n\
+        let text = "lock = \"markers.lock\"\nprofile = \"release\"\ndebug-dir = [\"a\", \"b\"]\nviews = \"v\"\n\
                     allow = [\"SM038.begins_here\"]\ndeny = [\n  \"SM021\",\n  \"all\"]\nwarn = \"exactness\"\n";
         let settings = Settings::parse(text).expect("settings");
         assert_eq!(settings.lock, Some(Setting { value: "markers.lock".to_owned(), line: 1 }));
         assert_eq!(settings.profile, Some(Setting { value: "release".to_owned(), line: 2 }));
         assert_eq!(settings.debug_dir, Some(Setting { value: vec!["a".to_owned(), "b".to_owned()], line: 3 }));
+        assert_eq!(settings.views, Some(Setting { value: vec!["v".to_owned()], line: 4 }));
         let levels: Vec<_> =
             settings.levels.iter().map(|level| (level.value.severity, &*level.value.word, level.line)).collect();
         assert_eq!(
             levels,
             [
-                (Severity::Deny, "all", 7),
-                (Severity::Warn, "exactness", 8),
-                (Severity::Deny, "SM021", 6),
-                (Severity::Allow, "SM038.begins_here", 4),
+                (Severity::Deny, "all", 8),
+                (Severity::Warn, "exactness", 9),
+                (Severity::Deny, "SM021", 7),
+                (Severity::Allow, "SM038.begins_here", 5),
             ]
         );
         let manifest = |section: &str| format!("[package]\nname = \"a\"\n[{section}]\nprofile = \"release\"\n");

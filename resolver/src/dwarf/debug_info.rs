@@ -32,6 +32,9 @@ use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
 use crate::location::{Expr, InfoOffset, Processor};
 use crate::types::{Language, Type};
+#[cfg(any(test, feature = "fuzzing"))]
+use crate::views::NO_VIEWS;
+use crate::views::ViewTable;
 
 /// The debug information of an image, in layers. Each layer uses only the layers before it.
 #[derive(Debug)]
@@ -53,21 +56,22 @@ impl<'s> DebugInfo<'s> {
     #[must_use]
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn new(sections: &'s Sections<'s>) -> Self {
-        Self::with(sections, None, None)
+        Self::with(sections, None, None, &NO_VIEWS)
     }
 
     /// Reads the unit headers of an image and of its supplementary file. Split files are read when
-    /// their entries are first asked for.
+    /// their entries are first asked for. `views` are those of a user.
     #[must_use]
     pub fn with(
         sections: &'s Sections<'s>,
         supplementary: Option<&'s Sections<'s>>,
         files: Option<&'s dyn SplitFiles>,
+        views: &'s ViewTable,
     ) -> Self {
         let units = Arc::new(Units::new(sections, supplementary, files));
         let lines = Arc::new(Lines::new(&units));
         let scopes = Arc::new(Scopes::new(&lines));
-        let types = Arc::new(Types::new(&units));
+        let types = Arc::new(Types::new(&units, views));
         Self { names: ScopeNames::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
     }
 

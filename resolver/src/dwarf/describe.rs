@@ -358,6 +358,20 @@ impl<'a, 's> Describer<'a, 's> {
                 let variants = vec![variant(NULLOPT, 0, none), variant(OPTIONAL, 1, value)];
                 Shape::Variants(Arc::new(Variants { discriminant: Some(flag), variants, common: Vec::new() }))
             }
+            RawView::Small { tag, inline_tags, inline, heap, element } => {
+                let discriminant = Member { bit_size: tag.bits, ..self.part((tag.bit, tag.of), nesting) };
+                let key = self.behind_pointer(element, depth, nesting)?.map(|of| CollectionPart { offset: 0, of });
+                let inline = Collection { layout: inline, is_set: false, key, value: None };
+                let heap = self.view(*heap, depth, nesting)?;
+                let variant = |values, shape| {
+                    let of = Arc::new(Type { name: "".into(), size: None, shape });
+                    let member = Member { name: "".into(), bit_offset: 0, bit_size: None, of };
+                    Variant { values, name: OPTIONAL.into(), members: vec![member] }
+                };
+                let variants =
+                    vec![variant(Some(vec![inline_tags]), Shape::Collection(Arc::new(inline))), variant(None, heap)];
+                Shape::Variants(Arc::new(Variants { discriminant: Some(discriminant), variants, common: Vec::new() }))
+            }
             RawView::Collection { layout, is_set, key, value } => {
                 let (key, value) = (self.entry_part(key, depth, nesting)?, self.entry_part(value, depth, nesting)?);
                 Shape::Collection(Arc::new(Collection { layout, is_set, key, value }))
@@ -370,7 +384,7 @@ impl<'a, 's> Describer<'a, 's> {
         if part.is_boolean {
             of = Arc::new(Type { name: "bool".into(), size: of.size, shape: Shape::Boolean });
         }
-        Member { name: part.name.into(), bit_offset: part.spot.bit, bit_size: None, of }
+        Member { name: part.name.as_ref().into(), bit_offset: part.spot.bit, bit_size: part.spot.bits, of }
     }
 
     /// The keys or values of a collection.
@@ -380,7 +394,7 @@ impl<'a, 's> Describer<'a, 's> {
         depth: u32,
         nesting: u32,
     ) -> Result<Option<CollectionPart<Arc<Type>>>, Error> {
-        let Some(Spot { bit, of }) = spot else { return Ok(None) };
+        let Some(Spot { bit, of, .. }) = spot else { return Ok(None) };
         Ok(self.behind_pointer(of, depth, nesting)?.map(|of| CollectionPart { offset: bit / 8, of }))
     }
 

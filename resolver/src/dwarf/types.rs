@@ -10,6 +10,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
+use super::type_scopes::TypeScopes;
 use super::unit::{Die, UnitValue, is_cxx};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
@@ -17,6 +18,7 @@ use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
 use crate::text;
 use crate::types::Language;
+use crate::views::ViewTable;
 
 /// A type: its entry, and how many dimensions of an array are already indexed. `int a[2][3]` is one
 /// entry with two dimensions, and `a[1]` has no entry of its own.
@@ -62,16 +64,22 @@ pub(super) struct Dimension {
 pub(super) struct Types<'s> {
     pub(super) units: Arc<Units<'s>>,
     definitions: PerUnit<Definitions<'s>>,
+    /// Where types are declared; only of units with a type that a view names with its path.
+    pub(super) scopes: PerUnit<TypeScopes>,
+    /// The views of the user.
+    pub(super) views: &'s ViewTable,
 }
 
 impl<'s> Types<'s> {
-    pub(super) fn new(units: &Arc<Units<'s>>) -> Self {
-        Self { units: Arc::clone(units), definitions: PerUnit::new(units.unit_count()) }
+    pub(super) fn new(units: &Arc<Units<'s>>, views: &'s ViewTable) -> Self {
+        let count = units.unit_count();
+        Self { units: Arc::clone(units), definitions: PerUnit::new(count), scopes: PerUnit::new(count), views }
     }
 
     /// Drops the caches of units.
     pub(super) fn clear(&self) {
         self.definitions.clear();
+        self.scopes.clear();
     }
 
     /// The type of an entry: of a variable, a member, a function's result, or the target of a

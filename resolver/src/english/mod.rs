@@ -22,6 +22,7 @@ pub(crate) mod rates;
 pub(crate) mod sites;
 pub(crate) mod types;
 pub(crate) mod values;
+mod views;
 
 use std::fmt::Display;
 

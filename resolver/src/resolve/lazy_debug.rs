@@ -11,16 +11,18 @@ use super::site_debug::SiteDebug;
 use crate::Error;
 use crate::dwarf::DebugInfo;
 use crate::image::Layout;
+use crate::views::ViewTable;
 
 /// The debug information of an image.
 pub(super) struct LazyDebug<'a> {
     files: &'a Files<'a>,
+    views: &'a ViewTable,
     info: OnceCell<Option<DebugInfo<'a>>>,
 }
 
 impl<'a> LazyDebug<'a> {
-    pub(super) fn new(files: &'a Files<'a>) -> Self {
-        Self { files, info: OnceCell::new() }
+    pub(super) fn new(files: &'a Files<'a>, views: &'a ViewTable) -> Self {
+        Self { files, views, info: OnceCell::new() }
     }
 
     /// The debug information, read on the first call; `None` if it cannot be read. It may be call
@@ -29,7 +31,7 @@ impl<'a> LazyDebug<'a> {
         let open = || {
             let loaded: &'a LoadedFile<'a> = self.files.loaded();
             let sections = loaded.sections.as_ref()?;
-            Some(DebugInfo::with(sections, loaded.alternate.as_ref(), Some(self.files.split())))
+            Some(DebugInfo::with(sections, loaded.alternate.as_ref(), Some(self.files.split()), self.views))
         };
         self.info.get_or_init(open).as_ref()
     }

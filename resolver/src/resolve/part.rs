@@ -33,7 +33,7 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files, rules, wants_note, notes: said, marks } = request;
+        let Request { detail, debug_files, rules, wants_note, notes: said, marks, views } = request;
         let detail = if marks.is_empty() || detail != Detail::Names { detail } else { Detail::Places };
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
@@ -43,7 +43,7 @@ impl Part {
         let mut joined = join::join(image, files.known_separate(), &sections, &mut diagnostics);
 
         let layout = image.layout();
-        let debug = LazyDebug::new(&files);
+        let debug = LazyDebug::new(&files, views);
         let site_debug = LazySiteDebug::new(layout.as_ref(), detail, &debug);
         let code = CodeBytes::new(image, layout.as_ref());
         notes::join(&notes, &mut joined, &code, &mut diagnostics);

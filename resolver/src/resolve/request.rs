@@ -4,6 +4,7 @@ use crate::debug_files::{DebugFiles, NoDebugFiles};
 use crate::marks::Mark;
 use crate::notes::{NO_DESCRIPTIONS, NoteDescriptions};
 use crate::uprobe_rules::{ALL_KERNELS, UprobeRules};
+use crate::views::{NO_VIEWS, ViewTable};
 
 /// How much a resolution finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub struct Request<'c> {
     pub marks: &'c [Mark],
     /// What is said of the arguments of notes.
     pub notes: &'c NoteDescriptions,
+    /// Views of a user, which come before the built-in ones.
+    pub views: &'c ViewTable,
 }
 
 impl<'c> Request<'c> {
@@ -48,6 +51,7 @@ impl<'c> Request<'c> {
             wants_note: &|_| true,
             notes: &NO_DESCRIPTIONS,
             marks: &[],
+            views: &NO_VIEWS,
         }
     }
 
@@ -79,5 +83,11 @@ impl<'c> Request<'c> {
     #[must_use]
     pub fn describe_notes(self, notes: &'c NoteDescriptions) -> Self {
         Self { notes, ..self }
+    }
+
+    /// The same with views of a user.
+    #[must_use]
+    pub fn views(self, views: &'c ViewTable) -> Self {
+        Self { views, ..self }
     }
 }

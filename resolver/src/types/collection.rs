@@ -35,6 +35,15 @@ pub struct NumberPlace {
     pub size: u64,
 }
 
+/// A number in an object: its bits, which may be a bit-field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BitPlace {
+    /// The first bit, as in [`Member::bit_offset`](super::Member::bit_offset).
+    pub bit: u64,
+    /// How many bits it has, at most 64.
+    pub bits: u64,
+}
+
 /// Where the elements of a collection are. Places without a note are in the object itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -117,6 +126,19 @@ pub enum CollectionLayout {
         seconds: NumberPlace,
         /// The nanoseconds, below 10^9.
         nanoseconds: NumberPlace,
+    },
+    /// Elements in the object itself, or characters of a text: `SmallVec`, libc++'s `std::string`.
+    Inline {
+        /// The offset of the first one.
+        offset: u64,
+        /// How many there are.
+        length: BitPlace,
+        /// How many there may be.
+        capacity: u64,
+        /// The distance of elements.
+        stride: u64,
+        /// Whether they are the bytes of a text.
+        is_text: bool,
     },
     /// An address of the internet: 4 or 16 bytes in the order of the network.
     Internet {

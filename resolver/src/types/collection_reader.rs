@@ -87,7 +87,10 @@ pub(super) fn entries(
             }
             total
         }
-        CollectionLayout::Pointer { .. } | CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => 0,
+        CollectionLayout::Pointer { .. }
+        | CollectionLayout::Duration { .. }
+        | CollectionLayout::Inline { .. }
+        | CollectionLayout::Internet { .. } => 0,
     };
     Ok(CollectionEntries { entries: reader.entries, total })
 }

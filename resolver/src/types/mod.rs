@@ -32,7 +32,7 @@ mod tree_text;
 mod wrappers;
 
 pub use choice::MemberChoice;
-pub use collection::{Collection, CollectionLayout, CollectionPart, NumberPlace};
+pub use collection::{BitPlace, Collection, CollectionLayout, CollectionPart, NumberPlace};
 pub use limits::Limits;
 pub use member_place::{
     MemberContent, MemberPlace, MemberProblem, PlaceStep, VariantTest, is_name_of, short_variant, variant_numbers,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::read_table::{EntryNode, ReadNode, ReadTableBuilder, TEXT, byte};
+use super::read_table::{EntryNode, ReadNode, ReadTableBuilder, TEXT, byte, test};
 use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, ReadPlace, ReadStep, Type};
 
 /// The most nodes of a list.
@@ -103,7 +103,7 @@ impl ReadTableBuilder<'_> {
                 let mut node = self.entry(EntryNode { parts: keys.clone(), links: Vec::new(), size: leaf, depth });
                 let mut size = leaf;
                 for level in 0..BTREE_LEVELS {
-                    steps.push(ReadStep::Test { offset: at, size: 8, low: level, span: 0, is_in: true, skip: 1 });
+                    steps.push(ReadStep::Test { offset: at, bits: 64, low: level, span: 0, is_in: true, skip: 1 });
                     steps.extend(own(root).map(|root| ReadStep::Follow(FollowStep::one(root, size, node))));
                     let edge = |index: u64| (edges.saturating_add(8 * index), node, size);
                     let links = (0..=BTREE_KEYS).map(edge).collect();
@@ -117,7 +117,24 @@ impl ReadTableBuilder<'_> {
                 let node = self.node(&part.of, depth);
                 follow(own(address), ReadPlace::First, Some(ReadCount::One), 1, size, node);
             }
-            CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => {}
+            CollectionLayout::Inline { offset, length, capacity, stride, is_text: false } => {
+                let (Some(part), Some(at)) = (&of.key, byte(length.bit.saturating_add(bit))) else { return };
+                let Ok(bits) = u8::try_from(length.bits) else { return };
+                for index in 0..capacity.min(self.limits.elements as u64) {
+                    let first = index.saturating_mul(stride).saturating_add(offset).saturating_mul(8);
+                    let mut inside = Vec::new();
+                    self.value(&part.of, depth, first.saturating_add(bit), 1, &mut inside);
+                    if inside.is_empty() {
+                        break;
+                    }
+                    // What is behind the last element is not followed.
+                    let range = (i128::from(index) + 1, i128::from(capacity));
+                    steps.extend(test((at, bits), range, true, inside.len()));
+                    steps.extend(inside);
+                }
+            }
+            CollectionLayout::Inline { .. } | CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => {
+            }
         }
     }
 

@@ -31,9 +31,9 @@ pub enum ReadStep {
     Test {
         /// The offset of the number.
         offset: u32,
-        /// Its size in bytes: 1, 2, 4 or 8.
-        size: u8,
-        /// The lowest number of the range, without the bits beyond `size`.
+        /// How many bits it has: 8, 16, 32 or 64, or fewer if it is a bit-field that begins a byte.
+        bits: u8,
+        /// The lowest number of the range, without the bits beyond `bits`.
         low: u64,
         /// The distance to the highest number of the range. The range may go past the largest
         /// number and on from 0, as that of a signed number does.
@@ -223,7 +223,7 @@ impl ReadTableBuilder<'_> {
     }
 
     /// Adds the steps of a value at a bit of the element.
-    fn value(&mut self, of: &Type, depth: u32, bit: u64, nesting: u32, steps: &mut Vec<ReadStep>) {
+    pub(super) fn value(&mut self, of: &Type, depth: u32, bit: u64, nesting: u32, steps: &mut Vec<ReadStep>) {
         if nesting > NESTING || steps.len() >= ELEMENT_STEPS || bit % 8 != 0 {
             return;
         }
@@ -318,8 +318,8 @@ impl ReadTableBuilder<'_> {
     fn variants(&mut self, variants: &Variants, depth: u32, bit: u64, nesting: u32, steps: &mut Vec<ReadStep>) {
         let tests = variants.discriminant.as_ref().map(|member| {
             let offset = byte(bit.saturating_add(member.bit_offset))?;
-            let size = member.of.size.filter(|size| matches!(size, 1 | 2 | 4 | 8) && member.bit_size.is_none())?;
-            Some((offset, size as u8))
+            let bits = member.bit_size.or(member.of.size.and_then(|size| size.checked_mul(8)))?;
+            u8::try_from(bits).ok().filter(|bits| (1..=64).contains(bits)).map(|bits| (offset, bits))
         });
         for variant in &variants.variants {
             let mut inside = Vec::new();
@@ -358,10 +358,10 @@ impl ReadTableBuilder<'_> {
 }
 
 /// Passes over steps unless the discriminant is in a range, or outside of it.
-fn test((offset, size): (u32, u8), (low, high): (i128, i128), is_in: bool, skip: usize) -> Option<ReadStep> {
-    let mask = u64::MAX >> (64 - u32::from(size) * 8);
+pub(super) fn test((offset, bits): (u32, u8), (low, high): (i128, i128), is_in: bool, skip: usize) -> Option<ReadStep> {
+    let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
     let (low, span) = (low as u64 & mask, high.wrapping_sub(low) as u64 & mask);
-    Some(ReadStep::Test { offset, size, low, span, is_in, skip: u16::try_from(skip).ok()? })
+    Some(ReadStep::Test { offset, bits, low, span, is_in, skip: u16::try_from(skip).ok()? })
 }
 
 /// The byte that a bit begins; `None` if it is inside of one.
@@ -443,7 +443,7 @@ mod tests {
             steps(&of("Option", 16, Shape::Variants(Arc::new(variants))), Language::Rust, None).1
         };
         let inside = follow(8, ReadCount::One, 1, 4, NO_STEPS);
-        let test = |low, span, is_in| ReadStep::Test { offset: 0, size: 1, low, span, is_in, skip: 1 };
+        let test = |low, span, is_in| ReadStep::Test { offset: 0, bits: 8, low, span, is_in, skip: 1 };
         let end = ReadStep::End { size: 16 };
         assert_eq!(with(None), [NOTHING, test(3, 1, false), inside, end]);
         assert_eq!(with(Some(vec![(-1, 0)])), [NOTHING, test(0xff, 1, true), inside, end]);

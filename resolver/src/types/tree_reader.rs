@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use simple_markers_record::names::write_flags;
 
+use super::OPTIONAL;
 use super::collection_reader::{CollectionEntries, CollectionEntry, entries, number as place_number};
 use super::float::Float;
 use super::layout::{BitRange, choose, ends};
@@ -426,6 +427,21 @@ impl TreeReader<'_> {
                 let nanoseconds = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
                 return Ok(ValueTree::Duration(Duration::new(seconds, nanoseconds.ok_or(ValueProblem::Inconsistent)?)));
             }
+            CollectionLayout::Inline { offset, length, capacity, stride, is_text } => {
+                let bit = length.bit.checked_add(at.bit).ok_or(ValueProblem::Incomplete)?;
+                let total = object.bits(self.context.byte_order, bit, length.bits.min(64))?;
+                let total = u64::try_from(total).ok().filter(|total| *total <= capacity);
+                let total = total.ok_or(ValueProblem::Inconsistent)?;
+                let bit = offset.checked_mul(8).and_then(|bit| bit.checked_add(at.bit));
+                let start = BitRange { bit: bit.ok_or(ValueProblem::Incomplete)?, bits: None };
+                if is_text {
+                    let shown = total.min(self.context.limits.text as u64);
+                    let bytes = object.bytes(start.bit, shown)?.to_vec();
+                    return Ok(ValueTree::Text(TextValue { bytes, is_cut: shown < total }));
+                }
+                let Some(key) = key else { return Err(ValueProblem::NoElementType { address: 0, length: total }) };
+                return Ok(self.elements(&key.of, total, total, stride, object, start));
+            }
             CollectionLayout::Internet { offset, size } => {
                 let bit = offset.checked_mul(8).and_then(|bit| bit.checked_add(at.bit));
                 let octets = object.bytes(bit.ok_or(ValueProblem::Incomplete)?, size)?;
@@ -508,6 +524,12 @@ fn is_text(of: &Type) -> bool {
     match &of.shape {
         Shape::Sequence(sequence) => sequence.kind != SequenceKind::Elements,
         Shape::Pointer { to: Some(to) } => is_letter(to) || of.name.starts_with('&') && is_text(to),
+        Shape::Collection(collection) => matches!(collection.layout, CollectionLayout::Inline { is_text: true, .. }),
+        // One that is either in the object or elsewhere.
+        Shape::Variants(variants) => variants
+            .variants
+            .iter()
+            .all(|variant| &*variant.name == OPTIONAL && matches!(&*variant.members, [member] if is_text(&member.of))),
         _ => false,
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct List {
     pid: Vec<Pids>,
     /// List the events of the kernel; PATTERN and -n match `SUBSYSTEM:NAME` or NAME, -m selects
     /// subsystems, -v shows the fields
-    #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir", "pid", "provider", "note_format"])]
+    #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir", "pid", "provider", "note_format", "views"])]
     kernel: bool,
     /// Show which variables can be read at a line of the source, in each of its copies, and name lines nearby where more can
     #[arg(long, value_name = "FILE:LINE", value_parser = at::FileLine::parse, conflicts_with_all = ["kernel", "mark", "marks"])]

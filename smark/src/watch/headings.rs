@@ -5,7 +5,7 @@ use clap::Arg;
 /// The options that are not used first, by their headings. `-h` leaves them out.
 const HEADINGS: [(&str, &[&str]); 3] = [
     ("What to watch", &["module", "function", "name", "event", "include", "at", "plan", "no_children"]),
-    ("How to watch", &["engine", "no_assist", "buffer", "debug_dir"]),
+    ("How to watch", &["engine", "no_assist", "buffer", "debug_dir", "views"]),
     ("What to print or write", &["strict", "top", "max_values", "force", "verbose"]),
 ];
 

@@ -52,7 +52,7 @@ pub(crate) struct Watch {
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     filter: Option<Filter>,
     /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "debug_dir", "provider", "note_format", "mark", "marks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "debug_dir", "provider", "note_format", "views", "mark", "marks"])]
     plan: Option<PathBuf>,
     /// What sets the probes [default: BPF; tracefs, as root, if the kernel does not offer BPF]
     #[arg(long, value_name = "ENGINE")]

@@ -70,8 +70,8 @@ pub(crate) fn map_steps(table: &ReadTable) -> usize {
 pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
     let words = table.steps.iter().flat_map(|step| match *step {
         ReadStep::End { size } => [END | u64::from(size) << 32, 0, 0, 0],
-        ReadStep::Test { offset, size, low, span, is_in, skip } => {
-            let unused = 64 - 8 * u64::from(size.clamp(1, 8));
+        ReadStep::Test { offset, bits, low, span, is_in, skip } => {
+            let unused = 64 - u64::from(bits.clamp(1, 64));
             [TEST | unused << 8 | u64::from(is_in) << 16 | u64::from(skip) << 32, offset.into(), low, span]
         }
         ReadStep::Follow(FollowStep { pointer, add, place, count, most, stride, steps }) => {

@@ -1,0 +1,63 @@
+//! `--views`: the user's own views of types (`docs/views.md`).
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use simple_markers_resolver::views::ViewTable;
+
+use crate::files;
+use crate::project::ProjectSettings;
+
+/// The largest file of views that is read, in bytes.
+const LARGEST: u64 = 4 << 20;
+
+/// The option that names files of views.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ViewOptions {
+    /// Show values by the views in this file (docs/views.md) before the built-in ones; may be given several times
+    #[arg(long, value_name = "FILE")]
+    views: Vec<PathBuf>,
+    /// The views, once the files are read.
+    #[arg(skip)]
+    read: OnceLock<ViewTable>,
+}
+
+impl ViewOptions {
+    /// The views of the option, or else of the settings. The files are read once.
+    pub(crate) fn read(&self, project: &ProjectSettings) -> anyhow::Result<&ViewTable> {
+        if let Some(read) = self.read.get() {
+            return Ok(read);
+        }
+        let set = if self.views.is_empty() { project.views().unwrap_or_default() } else { Vec::new() };
+        let mut table = ViewTable::default();
+        for path in self.views.iter().chain(&set) {
+            table.append(views(path)?);
+        }
+        Ok(self.read.get_or_init(|| table))
+    }
+
+    /// The files that the option names.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.views
+    }
+}
+
+fn views(path: &Path) -> anyhow::Result<ViewTable> {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes: Vec<u8> = read()
+        .map_err(|error| anyhow::anyhow!("{}", files::reason(&error)))
+        .with_context(|| path.display().to_string())?;
+    if bytes.len() as u64 > LARGEST {
+        bail!("{}: it is too large for a file of views", path.display());
+    }
+    let Ok(text) = std::str::from_utf8(&bytes) else { bail!("{}: it is not UTF-8", path.display()) };
+    ViewTable::parse(text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))
+}
