@@ -106,6 +106,8 @@ fn types_of_rusts_library_are_shown_as_debug_shows_them() {
         "times",
         "addresses",
         "address",
+        "time",
+        "instant",
     ];
     assert_eq!(names(&values), expected);
     assert_eq!(json(&values, "leaf"), r#"{"a":1,"b":2}"#);
@@ -144,6 +146,7 @@ fn types_of_libstdcxx_are_shown_with_their_elements() {
         "none",
         "maybe",
         "not_there",
+        "weak",
     ];
     assert_eq!(names(&values), expected);
     let json = |name| json(&values, name);

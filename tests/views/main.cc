@@ -57,6 +57,8 @@ int main() {
     simple_mark(views:maybe, "%p", maybe);
     CASE(not_there, "nullopt", maybe_type, );
     simple_mark(views:not_there, "%p", not_there);
+    CASE(weak, "{id = 3, name = \"x\"}", std::weak_ptr<Job>, (shared_value));
+    simple_mark(views:weak, "%p", weak);
     puts("end");
     fflush(stdout);
     return getchar() == -2;

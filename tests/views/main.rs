@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::fmt::Debug;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use simple_markers::simple_mark;
 
@@ -80,6 +80,10 @@ fn main() {
     simple_mark!(views:addresses, "%p", addresses);
     let address = kept_as("address", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), |text| format!("V4({text})"));
     simple_mark!(views:address, "%p", address);
+    let time = kept("time", SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 5));
+    simple_mark!(views:time, "%p", time);
+    let instant = kept("instant", Instant::now());
+    simple_mark!(views:instant, "%p", instant);
     println!("end");
     let _ = std::io::stdin().read_line(&mut String::new());
 }
