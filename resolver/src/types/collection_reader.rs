@@ -1,5 +1,7 @@
 //! Finds the entries of a collection in memory.
 
+use std::collections::HashSet;
+
 use super::object::{Object, ReadContext};
 use super::{CollectionLayout, NumberPlace, ValueProblem};
 
@@ -24,6 +26,9 @@ pub(super) struct CollectionEntry {
 /// Maximum height of a tree.
 const HEIGHT: u64 = 64;
 
+/// Maximum number of keys of a node of a tree with several (`alloc::collections::btree::node::CAPACITY`).
+pub(super) const BTREE_KEYS: u64 = 11;
+
 /// Most control bytes that are read at once.
 const CONTROL_BYTES: u64 = 64;
 
@@ -40,6 +45,9 @@ pub(super) fn entries(
         CollectionLayout::Range { start, end, stride } => {
             let (start, end) = (own(start)?, own(end)?);
             let size = end.checked_sub(start).ok_or(ValueProblem::Inconsistent)?;
+            if size.checked_rem(stride).unwrap_or(0) != 0 {
+                return Err(ValueProblem::Inconsistent);
+            }
             let total = size.checked_div(stride).unwrap_or(0);
             reader.row(start, 0, total, total, stride);
             total
@@ -66,12 +74,18 @@ pub(super) fn entries(
             let (root, total) = (own(root)?, own(length)?);
             if root != 0 && total != 0 {
                 reader.node(root, own(height)?, node_length, edges)?;
+                reader.check(total)?;
             }
             total
         }
         CollectionLayout::Linked { first, length, next } => {
             let (mut node, total) = (own(first)?, own(length)?);
-            while node != 0 && (reader.entries.len() as u64) < total && !reader.is_full() {
+            let mut known = HashSet::new();
+            while (reader.entries.len() as u64) < total && !reader.is_full() {
+                // It ends too early, or is a circle.
+                if node == 0 || !known.insert(node) {
+                    return Err(ValueProblem::Inconsistent);
+                }
                 reader.entries.push(CollectionEntry { address: node, index: 0 });
                 match reader.at(node, next) {
                     Ok(next) => node = next,
@@ -85,6 +99,7 @@ pub(super) fn entries(
             if let Err(problem) = reader.in_order(root, left, right) {
                 return reader.ended(total, problem);
             }
+            reader.check(total)?;
             total
         }
         CollectionLayout::Pointer { .. }
@@ -123,9 +138,20 @@ impl EntryReader<'_> {
 
     /// What was found before the memory ended.
     fn ended(self, total: u64, problem: ValueProblem) -> Result<CollectionEntries, ValueProblem> {
-        match self.entries.is_empty() && problem != ValueProblem::NotCaptured {
+        let is_wrong = problem == ValueProblem::Inconsistent || self.entries.len() as u64 > total;
+        match is_wrong || self.entries.is_empty() && problem != ValueProblem::NotCaptured {
+            true if self.entries.len() as u64 > total => Err(ValueProblem::Inconsistent),
             true => Err(problem),
             false => Ok(CollectionEntries { entries: self.entries, total }),
+        }
+    }
+
+    /// Whether all entries were found, if no limit ended the search, and no more.
+    fn check(&self, total: u64) -> Result<(), ValueProblem> {
+        let found = self.entries.len() as u64;
+        match found > total || found < total && !self.is_full() {
+            true => Err(ValueProblem::Inconsistent),
+            false => Ok(()),
         }
     }
 
@@ -158,7 +184,8 @@ impl EntryReader<'_> {
                 }
             }
         }
-        Ok(())
+        // All control bytes were read.
+        if index >= buckets { self.check(total) } else { Ok(()) }
     }
 
     fn at(&self, node: u64, place: NumberPlace) -> Result<u64, ValueProblem> {
@@ -172,7 +199,7 @@ impl EntryReader<'_> {
             return Err(ValueProblem::Inconsistent);
         }
         let keys = match self.at(node, length) {
-            Ok(keys @ 0..=64) => keys,
+            Ok(keys @ 0..=BTREE_KEYS) => keys,
             Ok(_) => return Err(ValueProblem::Inconsistent),
             Err(ValueProblem::NotCaptured) => {
                 self.most = self.entries.len();
@@ -201,10 +228,10 @@ impl EntryReader<'_> {
 
     /// The nodes of a binary tree, in order.
     fn in_order(&mut self, root: u64, left: NumberPlace, right: NumberPlace) -> Result<(), ValueProblem> {
-        let (mut node, mut above) = (root, Vec::new());
+        let (mut node, mut above, mut known) = (root, Vec::new(), HashSet::new());
         while !self.is_full() {
             while node != 0 {
-                if above.len() as u64 > HEIGHT * 2 {
+                if above.len() as u64 > HEIGHT * 2 || !known.insert(node) {
                     return Err(ValueProblem::Inconsistent);
                 }
                 above.push(node);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collection_reader::BTREE_KEYS;
 use super::read_table::{EntryNode, ReadNode, ReadTableBuilder, TEXT, byte, test};
 use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, ReadPlace, ReadStep, Type};
 
@@ -9,10 +10,8 @@ use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, Re
 const CHAIN: u16 = 64;
 /// The most levels of a binary tree.
 const TREE: u32 = 8;
-/// The most levels of a tree of nodes with several keys,
+/// The most levels of a tree of nodes with several keys.
 const BTREE_LEVELS: u64 = 4;
-/// and how many keys such a node has at most (`alloc::collections::btree::node::CAPACITY`).
-const BTREE_KEYS: u64 = 11;
 
 impl ReadTableBuilder<'_> {
     /// Follows an address to another node, which may have several nodes of its kind behind it.

@@ -278,7 +278,7 @@ impl ReadTableBuilder<'_> {
     fn follow(&mut self, bit: u64, add: i32, to: &Arc<Type>, depth: u32, steps: &mut Vec<ReadStep>) {
         let (Some(pointer), Some(depth)) = (byte(bit), depth.checked_sub(1)) else { return };
         let Some(stride) = to.size.and_then(|size| u32::try_from(size).ok()).filter(|size| *size > 0) else { return };
-        if matches!(to.shape, Shape::Opaque(_) | Shape::Function) {
+        if matches!(to.shape, Shape::Opaque(_)) {
             return;
         }
         let node = self.node(to, depth);

@@ -196,6 +196,8 @@ impl TreeReader<'_> {
         let address = self.address(of, object, at)?;
         let to = match &of.shape {
             Shape::Pointer { to: Some(to) } if address != 0 => self.follow(address, to),
+            // The description of the type ends here.
+            Shape::Pointer { to: None } if address != 0 => return Ok(ValueTree::Cut),
             _ => None,
         };
         let kind = if of.name.starts_with('&') { AddressKind::Reference } else { AddressKind::Owner };
@@ -234,7 +236,7 @@ impl TreeReader<'_> {
     /// Reads the object at an address. `None` if it cannot be read or the pointer limit is reached.
     fn follow(&mut self, address: u64, to: &Type) -> Option<ValueTree> {
         let is_opaque = match to.shape {
-            Shape::Opaque(_) | Shape::Function => true,
+            Shape::Opaque(_) => true,
             // C's `void` has no size, and Rust's `()` has the size 0.
             Shape::Void => to.size != Some(0),
             _ => false,
@@ -264,7 +266,15 @@ impl TreeReader<'_> {
     ) -> Result<ValueTree, ValueProblem> {
         if self.is_rust() {
             if let Some(member) = transparent(of) {
-                return Ok(self.value(&member.of, object, at.of_member(member)?));
+                let value = self.value(&member.of, object, at.of_member(member)?);
+                return match value {
+                    ValueTree::Integer(IntegerValue { bits, .. }) if short_name(&of.name) == "AtomicBool" => match bits
+                    {
+                        0 | 1 => Ok(ValueTree::Boolean(bits == 1)),
+                        other => Err(ValueProblem::InvalidBoolean(other)),
+                    },
+                    value => Ok(value),
+                };
             }
             if let Some(CountedPointer { address, to }) = self.counted(of, object, at)? {
                 let to = to.and_then(|(offset, to)| self.follow(address.wrapping_add(offset), to));
@@ -379,6 +389,11 @@ impl TreeReader<'_> {
 
     fn sequence(&mut self, sequence: &Sequence, object: Object<'_>, at: BitRange) -> Result<ValueTree, ValueProblem> {
         let (address, length) = ends(sequence, object, at.bit, self.context)?;
+        // Nothing is larger than half of the addresses.
+        let stride = sequence.element.as_deref().and_then(|element| element.size).unwrap_or(1);
+        if length.checked_mul(stride).is_none_or(|size| size > i64::MAX as u64) {
+            return Err(ValueProblem::Inconsistent);
+        }
         let all_of = |problem| match problem {
             ValueProblem::Unreadable { .. } => ValueProblem::Unreadable { address, length },
             problem => problem,
