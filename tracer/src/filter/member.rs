@@ -18,6 +18,7 @@ use super::arguments::named;
 use super::error::Mismatch;
 use super::token::normalized;
 use crate::arch::Platform;
+use crate::bpf::expression::TaskOffsets;
 use crate::bpf::{Target, input};
 use crate::plan::{
     Input, MAX_WORDS, Number, Place, PlannedArgument, PlannedSite, Readable, Reading, RecordedMember, ShownType,
@@ -342,9 +343,10 @@ fn add_input(input: Input, site: &mut PlannedSite, platform: Option<Platform>) -
     if let Some(known) = site.inputs.iter().position(|known| *known == input) {
         return Ok(known);
     }
-    // The value itself can be read, and where its thread-local storage is makes no difference.
-    let (thread_local_size, thread_pointer) = (Some(0), Some(0));
-    let target = Target { probe: site.probe, platform, thread_local_size, thread_pointer, is_sleepable: true };
+    // The value itself can be read, and where the kernel has what it needs makes no difference.
+    let (thread_local_size, thread_pointer, identity) = (Some(0), Some(0), Some(TaskOffsets::default()));
+    let target =
+        Target { probe: site.probe, platform, thread_local_size, thread_pointer, is_sleepable: true, identity };
     if platform.is_some() {
         input::check(&input, &target).map_err(UnreadReason::Uncompilable)?;
     }
