@@ -373,7 +373,10 @@ impl<'a, 's> Describer<'a, 's> {
                 Shape::Variants(Arc::new(Variants { discriminant: Some(discriminant), variants, common: Vec::new() }))
             }
             RawView::Collection { layout, is_set, key, value } => {
+                let is_map = value.is_some();
                 let (key, value) = (self.entry_part(key, depth, nesting)?, self.entry_part(value, depth, nesting)?);
+                // If the tree is cut off before the values, keys alone would look like a list.
+                let key = key.filter(|_| value.is_some() || !is_map);
                 Shape::Collection(Arc::new(Collection { layout, is_set, key, value }))
             }
         })

@@ -268,7 +268,7 @@ mod tests {
             assert_eq!(say(copy, &entry), "%rdi on entry");
             let described = info.variable(die(copy), &entry).expect("readable");
             let VariableLocation::Entry { location: Some(location), .. } = described else { panic!("{described:?}") };
-            assert_eq!(location.text(&names as &dyn LocationNames), "entry(%rdi) + 0x8");
+            assert_eq!(location.text(&names as &dyn LocationNames), "entry(%rdi) + 8");
             assert_eq!((location.registers(), location.entry_values().len()), (Vec::new(), 1));
             assert_eq!(say(copy, &Frame { at_entry: true, ..entry }), "%rdi+0x8");
             // %rbx has no rule before it is saved. Then it is at CFA - 16.

@@ -24,13 +24,14 @@ fn main() {
             let source = whole_values::rust(seed + program, functions as usize, values as usize);
             let name = format!("whole-values-field-{level}");
             let fixture = Fixture::new(&name).file("src/main.rs", &source);
-            let flags = match level.as_str() {
-                "lto" => vec!["-Copt-level=3".to_owned(), "-Clto=fat".to_owned(), "-Cembed-bitcode=yes".to_owned()],
-                level => vec![format!("-Copt-level={level}")],
+            // The crates that the program uses need bitcode too.
+            let (level, of_all, own) = match level.as_str() {
+                "lto" => ("3", "-g -Cembed-bitcode=yes", Some("-Clto=fat")),
+                level => (level, "-g", None),
             };
-            fixture::succeeds_silently(
-                fixture.rustc(&flags.iter().map(String::as_str).collect::<Vec<_>>()).env("RUSTFLAGS", "-g"),
-            );
+            let level = format!("-Copt-level={level}");
+            let flags: Vec<&str> = own.into_iter().chain([level.as_str()]).collect();
+            fixture::succeeds_silently(fixture.rustc(&flags).env("RUSTFLAGS", of_all));
             let all = whole_values::compare(&fixture.built(&name));
             same += all.same;
             cut += all.cut;
