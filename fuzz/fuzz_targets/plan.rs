@@ -17,7 +17,8 @@ fuzz_target!(|input: &[u8]| {
     for thread_pointer in [None, Some(0x1000)] {
         let mut plan = Plan::default();
         for image in 0..read.images.len() {
-            plan.adopt(&read, image, "/a", &|_| true, &|_| true, thread_pointer);
+            let known = (thread_pointer, Some(TaskOffsets::default()));
+            plan.adopt(&read, image, "/a", &|_| true, &|_| true, known);
         }
         assert_eq!(plan.sites.len(), read.sites.len());
         if let Some(argument) = plan.sites.first().and_then(|site| site.arguments.first()) {

@@ -10,8 +10,10 @@ const CONSUMERS: [Consumer; 5] = [Consumer::Uprobe, Consumer::Perf, Consumer::Bp
 
 fuzz_target!(|file: &[u8]| {
     let include = vec![Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-    let all =
-        [ExportSettings::default(), ExportSettings { at: At::Site, include, unknown_probes: true, doubtful: true, at_entry: true }];
+    let all = [
+        ExportSettings::default(),
+        ExportSettings { at: At::Site, include, unknown_probes: true, doubtful: true, at_entry: true },
+    ];
     for image in &resolve("fuzz", file).images {
         for settings in &all {
             for to in CONSUMERS {
