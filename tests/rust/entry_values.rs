@@ -262,7 +262,7 @@ fn a_function_that_leads_back_to_its_entry_is_refused() {
     let json: Json = serde_json::from_str(&json).expect("JSON");
     let site = &json["images"][0]["markers"][0]["sites"][0];
     assert_eq!(site["args"][0]["verdict"], "entry", "{site}");
-    assert_eq!(site["args"][0]["at_entry"]["reason"], "code_unknown", "{site}");
+    assert_eq!(site["args"][0]["at_entry"]["reason"], "doubtful", "{site}");
     assert!(site.get("frame_entry").is_none());
 }
 

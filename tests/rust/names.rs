@@ -119,7 +119,7 @@ fn names_are_in_recordings_plans_counts_and_filters() {
     refused.args(["trace", "--plan", &path(&plan), "--where", "state == ON", "names:types", "--"]);
     let output = tools::output(refused.arg(&program));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("no selected marker has an argument `ON`"), "{errors}");
+    assert!(errors.contains("`ON` is neither an argument nor a name of a value of `state`"), "{errors}");
 }
 
 #[test]
