@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use gimli::constants as dw;
 
 use super::entry_walk::{EntryWalk, WalkStep};
-use super::types::{Types, is_aggregate};
 use super::unit::Die;
+use super::units::Units;
 use crate::Error;
 
 /// The offsets of types of a unit that are declared in another entry with a name, and the offset of
@@ -19,29 +19,15 @@ pub(super) struct TypeScopes {
 /// How deeply scopes are nested.
 const NESTING: usize = 64;
 
-impl Types<'_> {
-    /// The names of the scopes around a type, the outermost first, without their parameters. Anonymous
-    /// scopes are left out.
+impl TypeScopes {
+    /// Those of a unit.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub(super) fn scopes_of(&self, die: Die) -> Result<Vec<String>, Error> {
-        let scopes = self.scopes.get_or_make(die.unit, || self.find_scopes(die.unit))?;
-        let (mut names, mut offset) = (Vec::new(), die.offset);
-        while let Some(outer) = scopes.outer.get(&offset).filter(|_| names.len() < NESTING) {
-            let name = self.text_name(Die { unit: die.unit, offset: *outer })?;
-            names.push(name.split_once('<').map_or(&*name, |(base, _)| base).to_owned());
-            offset = *outer;
-        }
-        names.retain(|name| !name.is_empty());
-        names.reverse();
-        Ok(names)
-    }
-
-    fn find_scopes(&self, unit: usize) -> Result<TypeScopes, Error> {
-        let mut scopes = TypeScopes::default();
-        let mut walk = EntryWalk::start(&self.units, unit)?;
+    pub(super) fn read(units: &Units<'_>, unit: usize) -> Result<Self, Error> {
+        let mut scopes = Self::default();
+        let mut walk = EntryWalk::start(units, unit)?;
         // The entries that are open, each with its depth.
         let mut open: Vec<(isize, usize)> = Vec::new();
         while let Some(WalkStep { die, depth, abbreviation }) = walk.next()? {
@@ -49,8 +35,15 @@ impl Types<'_> {
             while open.last().is_some_and(|(above, _)| *above >= depth) {
                 open.pop();
             }
-            let tag = abbreviation.tag();
-            let is_scope = matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || is_aggregate(tag);
+            let is_scope = matches!(
+                abbreviation.tag(),
+                dw::DW_TAG_namespace
+                    | dw::DW_TAG_module
+                    | dw::DW_TAG_structure_type
+                    | dw::DW_TAG_class_type
+                    | dw::DW_TAG_union_type
+                    | dw::DW_TAG_interface_type
+            );
             if is_scope {
                 if let Some((_, outer)) = open.last() {
                     scopes.outer.insert(die.offset, *outer);
@@ -60,5 +53,11 @@ impl Types<'_> {
         }
         walk.finish()?;
         Ok(scopes)
+    }
+
+    /// The entries around a type, the innermost first.
+    pub(super) fn around(&self, die: Die) -> impl Iterator<Item = Die> + '_ {
+        let outer = move |of: &Die| Some(Die { offset: *self.outer.get(&of.offset)?, ..*of });
+        std::iter::successors(outer(&die), outer).take(NESTING)
     }
 }

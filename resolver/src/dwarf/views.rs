@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use gimli::constants as dw;
 
 use super::members::{FoundMember, MemberBits};
-use super::types::Types;
-use super::types::{TypeRef, is_pointer};
+use super::type_scopes::TypeScopes;
+use super::types::{TypeRef, Types, is_pointer};
 use super::unit::Die;
 use crate::Error;
 use crate::types::{BitPlace, CollectionLayout, Language, NumberPlace, SequenceKind};
@@ -61,6 +61,20 @@ impl Types<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The names of the scopes around a type, the outermost first, without their parameters. Anonymous
+    /// scopes are left out.
+    fn scopes_of(&self, die: Die) -> Result<Vec<String>, Error> {
+        let scopes = self.scopes.get_or_make(die.unit, || TypeScopes::read(&self.units, die.unit))?;
+        let mut names = Vec::new();
+        for outer in scopes.around(die) {
+            let name = self.text_name(outer)?;
+            names.push(name.split_once('<').map_or(&*name, |(base, _)| base).to_owned());
+        }
+        names.retain(|name| !name.is_empty());
+        names.reverse();
+        Ok(names)
     }
 
     /// What a view makes of a type. `None` if it does not fit.

@@ -26,7 +26,7 @@ pub(crate) enum ViewKind {
 
 /// Whether a view needs a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PartNeed {
+pub(super) enum PartRequirement {
     Required,
     Optional,
     /// One of [`ELEMENTS`] is needed.
@@ -37,7 +37,7 @@ pub(super) enum PartNeed {
 pub(super) const ELEMENTS: [&str; 2] = ["key", "set"];
 
 /// The parts of a kind.
-type KindParts = &'static [(&'static str, PartNeed)];
+type KindParts = &'static [(&'static str, PartRequirement)];
 
 impl ViewKind {
     /// The kind of this name; `None` if there is none.
@@ -47,7 +47,7 @@ impl ViewKind {
 
     /// The names of all parts. A record has those that its author names.
     pub(super) fn parts(self) -> KindParts {
-        use PartNeed::{Element, Optional, Required};
+        use PartRequirement::{Element, Optional, Required};
         match self {
             Self::Record => &[],
             Self::Sequence => &[("data", Required), ("length", Required), ("key", Element), ("set", Element)],

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub(crate) use kind::ViewKind;
-use kind::{ELEMENTS, PartNeed};
+use kind::{ELEMENTS, PartRequirement};
 pub(crate) use path::{ViewPath, ViewStep};
 pub use problem::{PathProblem, ViewError, ViewProblem};
 
@@ -146,8 +146,8 @@ fn view<'t>(
     let missing = |part: &'static str| Err((kind_column, ViewProblem::MissingPart { kind: kind.into(), part }));
     for (part, need) in kind.parts() {
         match need {
-            PartNeed::Required if !has(part) => return missing(part),
-            PartNeed::Element if !ELEMENTS.into_iter().any(has) => return missing(part),
+            PartRequirement::Required if !has(part) => return missing(part),
+            PartRequirement::Element if !ELEMENTS.into_iter().any(has) => return missing(part),
             _ => {}
         }
     }
