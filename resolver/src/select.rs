@@ -7,6 +7,7 @@ use globset::GlobMatcher;
 use crate::Error;
 use crate::glob::matcher;
 use crate::resolve::{Row, source_name};
+use crate::text::closest;
 
 /// The field that a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -90,11 +91,6 @@ pub struct UnmatchedPattern {
     /// The most similar values of the field, best first; at most three.
     pub closest: Vec<String>,
 }
-
-/// How many names are suggested.
-const SUGGESTIONS: usize = 3;
-/// Longer names are not compared, in bytes.
-const LONGEST_COMPARED: usize = 256;
 
 impl Selection {
     /// Whether the selection may include a marker with this name.
@@ -209,17 +205,6 @@ impl Selection {
         };
         self.globs.iter().filter(nothing).map(unmatched).collect()
     }
-}
-
-/// The names with the smallest edit distance to `pattern`, without its wildcards; at most three.
-#[must_use]
-pub fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let plain: String = pattern.chars().filter(|c| !"*?[]{}\\".contains(*c)).take(LONGEST_COMPARED).collect();
-    let mut names: Vec<&str> = names.filter(|name| name.len() <= LONGEST_COMPARED && !name.starts_with('<')).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.sort_by_cached_key(|name| strsim::osa_distance(&plain, name));
-    names.into_iter().take(SUGGESTIONS).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Bytes from a file as text. Valid UTF-8 is kept and the rest is escaped. Reports escape terminal
-//! control characters (see [`shown`]).
+//! control characters (see [`shown`]). And which names are close to another one.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -60,6 +60,23 @@ pub fn shown(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// How many names are suggested.
+const SUGGESTIONS: usize = 3;
+
+/// Longer names are not compared, in bytes.
+const LONGEST_COMPARED: usize = 256;
+
+/// The names with the smallest edit distance to `pattern`, without its wildcards; at most three.
+#[must_use]
+pub fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let plain: String = pattern.chars().filter(|c| !"*?[]{}\\".contains(*c)).take(LONGEST_COMPARED).collect();
+    let mut names: Vec<&str> = names.filter(|name| name.len() <= LONGEST_COMPARED && !name.starts_with('<')).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.sort_by_cached_key(|name| strsim::osa_distance(&plain, name));
+    names.into_iter().take(SUGGESTIONS).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::ops::Range;
 
-use simple_markers_resolver::select::closest;
+use simple_markers_resolver::text::closest;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question, Refusal, RefusedSite, Tally};
 use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};

@@ -7,7 +7,7 @@ use toml_edit::{Item, TableLike};
 
 use super::lock::{LockError, TomlReader};
 use super::policy::{Codes, Severity};
-use crate::select::closest;
+use crate::text::closest;
 
 /// What a project sets, each with its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

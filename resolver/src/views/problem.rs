@@ -3,7 +3,7 @@
 use strum::VariantNames as _;
 
 use super::kind::ViewKind;
-use crate::select::closest;
+use crate::text::closest;
 
 /// A table that cannot be read. `Display` gives line, column and message.
 #[derive(Clone, Debug, PartialEq, Eq)]

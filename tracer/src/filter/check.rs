@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use simple_markers_record::integer;
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::select::closest;
+use simple_markers_resolver::text::closest;
 use simple_markers_resolver::types::Names;
 
 use super::Filter;

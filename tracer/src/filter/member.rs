@@ -9,7 +9,7 @@ use std::sync::Arc;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::export::{MemberFetch, ValueBytes, fetch_member, fetch_variant};
 use simple_markers_resolver::location::{Expr, Node, Register, ValueType};
-use simple_markers_resolver::select::closest;
+use simple_markers_resolver::text::closest;
 use simple_markers_resolver::types::{
     MemberContent, MemberPlace, MemberProblem, Names, Shape, VariantTest, is_name_of, short_variant, variant_numbers,
 };
