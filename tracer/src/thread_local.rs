@@ -80,19 +80,12 @@ impl ThreadLocals {
     #[must_use]
     pub fn located(&self, of: &Expr) -> Option<Expr> {
         let Self::Library(slots) = self else { return Some(of.clone()) };
-        let node = match of.node() {
+        match of.node() {
+            Node::ThreadLocal(offset) => slots.address(&self.located(offset)?),
             // Of an entry only registers are noted.
-            Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::AtEntry(_) => return Some(of.clone()),
-            Node::ThreadLocal(offset) => return slots.address(&self.located(offset)?),
-            Node::Memory { address, size, to } => {
-                Node::Memory { address: self.located(address)?, size: *size, to: *to }
-            }
-            Node::Unary(operation, a) => Node::Unary(*operation, self.located(a)?),
-            Node::Binary(operation, a, b) => Node::Binary(*operation, self.located(a)?, self.located(b)?),
-            Node::Convert(to, a) => Node::Convert(*to, self.located(a)?),
-            Node::Reinterpret(to, a) => Node::Reinterpret(*to, self.located(a)?),
-        };
-        Expr::new(node)
+            Node::AtEntry(_) => Some(of.clone()),
+            _ => of.with_operands(&|operand| self.located(operand)),
+        }
     }
 }
 

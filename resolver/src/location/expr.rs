@@ -165,20 +165,42 @@ impl Expr {
         self.node_count
     }
 
+    /// What the last step is computed from: the computation in a value of the entry is one, too.
+    pub fn operands(&self) -> impl Iterator<Item = &Self> {
+        let (first, second) = match self.node() {
+            Node::Constant(_) | Node::Address(_) | Node::Register(..) => (None, None),
+            Node::ThreadLocal(a)
+            | Node::Unary(_, a)
+            | Node::Convert(_, a)
+            | Node::Reinterpret(_, a)
+            | Node::AtEntry(a) => (Some(a), None),
+            Node::Memory { address, .. } => (Some(address), None),
+            Node::Binary(_, a, b) => (Some(a), Some(b)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The same step with other operands. `None` if `by` gives none for one of them, or the result
+    /// would exceed [`MAX_NODES`] or [`MAX_DEPTH`].
+    pub fn with_operands(&self, by: &dyn Fn(&Self) -> Option<Self>) -> Option<Self> {
+        Self::new(match self.node() {
+            Node::Constant(_) | Node::Address(_) | Node::Register(..) => return Some(self.clone()),
+            Node::ThreadLocal(a) => Node::ThreadLocal(by(a)?),
+            Node::Memory { address, size, to } => Node::Memory { address: by(address)?, size: *size, to: *to },
+            Node::Unary(operation, a) => Node::Unary(*operation, by(a)?),
+            Node::Binary(operation, a, b) => Node::Binary(*operation, by(a)?, by(b)?),
+            Node::Convert(to, a) => Node::Convert(*to, by(a)?),
+            Node::Reinterpret(to, a) => Node::Reinterpret(*to, by(a)?),
+            Node::AtEntry(a) => Node::AtEntry(by(a)?),
+        })
+    }
+
     /// Adds the values of the entry of the function that it needs, without duplicates.
     pub fn add_entry_values(&self, values: &mut Vec<Self>) {
         match self.node() {
             Node::AtEntry(value) if values.contains(value) => {}
             Node::AtEntry(value) => values.push(value.clone()),
-            Node::Constant(_) | Node::Address(_) | Node::Register(..) => {}
-            Node::ThreadLocal(a) | Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => {
-                a.add_entry_values(values);
-            }
-            Node::Memory { address, .. } => address.add_entry_values(values),
-            Node::Binary(_, a, b) => {
-                a.add_entry_values(values);
-                b.add_entry_values(values);
-            }
+            _ => self.operands().for_each(|operand| operand.add_entry_values(values)),
         }
     }
 

@@ -81,12 +81,8 @@ impl Location {
                         found.insert(*register);
                     }
                     // What registers had at the entry is not read from them.
-                    Node::Constant(_) | Node::Address(_) | Node::AtEntry(_) => {}
-                    Node::ThreadLocal(a) | Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => {
-                        todo.push(a);
-                    }
-                    Node::Memory { address, .. } => todo.push(address),
-                    Node::Binary(_, a, b) => todo.extend([a, b]),
+                    Node::AtEntry(_) => {}
+                    _ => todo.extend(expr.operands()),
                 }
             }
         }

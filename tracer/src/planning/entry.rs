@@ -92,14 +92,8 @@ impl EntryBuilder {
 
 /// A computation with the values that registers have now in place of those of the entry.
 fn now(of: &Expr) -> Option<Expr> {
-    Expr::new(match of.node() {
-        Node::AtEntry(value) => return Some(value.clone()),
-        Node::Constant(_) | Node::Address(_) | Node::Register(..) => return Some(of.clone()),
-        Node::ThreadLocal(a) => Node::ThreadLocal(now(a)?),
-        Node::Memory { address, size, to } => Node::Memory { address: now(address)?, size: *size, to: *to },
-        Node::Unary(operation, a) => Node::Unary(*operation, now(a)?),
-        Node::Binary(operation, a, b) => Node::Binary(*operation, now(a)?, now(b)?),
-        Node::Convert(to, a) => Node::Convert(*to, now(a)?),
-        Node::Reinterpret(to, a) => Node::Reinterpret(*to, now(a)?),
-    })
+    match of.node() {
+        Node::AtEntry(value) => Some(value.clone()),
+        _ => of.with_operands(&now),
+    }
 }
