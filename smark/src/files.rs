@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, bail};
 use memmap2::Mmap;
 use simple_markers_resolver::resolve::is_elf_or_archive;
 
@@ -93,6 +94,21 @@ fn walk(root: PathBuf, files: &mut Vec<Result<Input, Unreadable>>) {
 
 fn unreadable(path: &Path, why: &str) -> Result<Input, Unreadable> {
     Err(Unreadable { path: path.to_owned(), why: why.to_owned() })
+}
+
+/// The bytes of a small file that the user names.
+///
+/// # Errors
+///
+/// It cannot be read, or has more than `largest` bytes, which is too large for `what`.
+pub(crate) fn read_small(path: &Path, largest: u64, what: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(largest.saturating_add(1)).read_to_end(&mut bytes));
+    read.map_err(|error| anyhow::anyhow!("{}", reason(&error))).with_context(|| path.display().to_string())?;
+    if bytes.len() as u64 > largest {
+        bail!("{}: it is too large {what}", path.display());
+    }
+    Ok(bytes)
 }
 
 /// The text of an I/O error without the error number.

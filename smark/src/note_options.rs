@@ -1,11 +1,8 @@
 //! `--provider` and `--note-format`: what the user says of the arguments of static probes.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, bail};
 use clap::Args;
 use simple_markers_resolver::english;
 use simple_markers_resolver::notes::{NoteDescriptions, NoteFormat, ProviderFile};
@@ -70,16 +67,6 @@ impl NoteOptions {
 }
 
 fn provider(path: &Path) -> anyhow::Result<ProviderFile> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes: Vec<u8> = read()
-        .map_err(|error| anyhow::anyhow!("{}", files::reason(&error)))
-        .with_context(|| path.display().to_string())?;
-    if bytes.len() as u64 > LARGEST {
-        bail!("{}: it is too large for a provider file", path.display());
-    }
+    let bytes = files::read_small(path, LARGEST, "for a provider file")?;
     ProviderFile::parse(&bytes).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))
 }

@@ -1,11 +1,9 @@
 //! `--views`: the user's own views of types (`docs/views.md`).
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::views::ViewTable;
 
@@ -47,17 +45,7 @@ impl ViewOptions {
 }
 
 fn views(path: &Path) -> anyhow::Result<ViewTable> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes: Vec<u8> = read()
-        .map_err(|error| anyhow::anyhow!("{}", files::reason(&error)))
-        .with_context(|| path.display().to_string())?;
-    if bytes.len() as u64 > LARGEST {
-        bail!("{}: it is too large for a file of views", path.display());
-    }
+    let bytes = files::read_small(path, LARGEST, "for a file of views")?;
     let Ok(text) = std::str::from_utf8(&bytes) else { bail!("{}: it is not UTF-8", path.display()) };
     ViewTable::parse(text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))
 }
