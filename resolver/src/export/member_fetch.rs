@@ -125,14 +125,8 @@ pub fn fetch_variant(
 fn kind(of: &Shape, size: Option<u64>) -> NumberKind {
     match of {
         Shape::Integer { signed: true } | Shape::Enumeration { signed: true, .. } => NumberKind::Signed,
-        Shape::Character { signed } if size == Some(1) => {
-            if *signed {
-                NumberKind::Signed
-            } else {
-                NumberKind::Unsigned
-            }
-        }
-        Shape::Character { .. } => NumberKind::Unicode,
+        Shape::Character { signed: true } if size == Some(1) => NumberKind::Signed,
+        Shape::Character { .. } if size != Some(1) => NumberKind::Unicode,
         Shape::Float => NumberKind::Float,
         Shape::Pointer { .. } | Shape::Function | Shape::Collection(_) => NumberKind::Pointer,
         _ => NumberKind::Unsigned,

@@ -407,12 +407,6 @@ pub fn is_name_of(variant: &str, text: &str) -> bool {
     last(variant) == last(text)
 }
 
-/// The name of a variant as it is shown: `nullopt` for `std::nullopt`.
-#[must_use]
-pub fn short_variant(name: &str) -> &str {
-    short_name(name)
-}
-
 /// The numbers of variants, and the number that has them: its offset and its size in bytes. `None` for one
 /// that has to be computed: their positions, from 1 on, and 0 for the variant that no number selects.
 #[must_use]

@@ -35,7 +35,7 @@ pub use choice::MemberChoice;
 pub use collection::{BitPlace, Collection, CollectionLayout, CollectionPart, NumberPlace};
 pub use limits::Limits;
 pub use member_place::{
-    MemberContent, MemberPlace, MemberProblem, PlaceStep, VariantTest, is_name_of, short_variant, variant_numbers,
+    MemberContent, MemberPlace, MemberProblem, PlaceStep, VariantTest, is_name_of, variant_numbers,
 };
 pub use memory::{MemoryChunk, MemoryFunction, MemoryRead, MemorySnapshot, ValueMemory};
 pub use names::Names;
@@ -54,4 +54,5 @@ pub use tree::{
 pub use tree_json::write_json;
 pub use tree_reader::{tree, tree_of};
 pub use tree_text::{write_lines, write_text};
-pub(crate) use wrappers::{is_letter, names_text, pointee, short_name, transparent};
+pub use wrappers::short_name;
+pub(crate) use wrappers::{is_letter, names_text, pointee, transparent};

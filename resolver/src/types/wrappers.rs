@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::{Language, Member, SequenceKind, Shape, Type};
 
-/// The name of a type without path and parameters: `Vec` for `alloc::vec::Vec<u8>`.
-pub(crate) fn short_name(name: &str) -> &str {
+/// The name of a type or variant without path and parameters: `Vec` for `alloc::vec::Vec<u8>`.
+#[must_use]
+pub fn short_name(name: &str) -> &str {
     let base = name.split_once('<').map_or(name, |(base, _)| base);
     match base.starts_with(['&', '*', '(', '[']) {
         true => base,

@@ -115,16 +115,14 @@ impl Watching {
                 Some(function) => function.to_string(),
                 None => format!("the function at {}", entry.address),
             };
+            let hits = counted(usize::try_from(asked).unwrap_or(usize::MAX), "hit");
             if unseen > 0 {
-                console.note(&format!(
-                    "{unseen} of {} in {function} have no values of its entry, which was not seen",
-                    counted(usize::try_from(asked).unwrap_or(usize::MAX), "hit")
-                ));
+                console
+                    .note(&format!("{unseen} of {hits} in {function} have no values of its entry, which was not seen"));
             }
-            if entered >= MANY && entered / MUCH > asked {
+            if entered >= MANY_ENTRIES && entered / ENTRIES_A_HIT > asked {
                 console.note(&format!(
-                    "{function} was entered {entered} times for {}, and each time a probe read arguments: --no-assist",
-                    counted(usize::try_from(asked).unwrap_or(usize::MAX), "hit")
+                    "{function} was entered {entered} times for {hits}, and each time a probe read arguments: --no-assist"
                 ));
             }
         }
@@ -132,10 +130,10 @@ impl Watching {
     }
 }
 
-/// A function that was entered so often may cost more than its hits are worth,
-const MANY: u64 = 10_000;
-/// if it was entered so many times for each of them.
-const MUCH: u64 = 100;
+/// The probe at the entry of a function is not mentioned if the function was entered less often.
+const MANY_ENTRIES: u64 = 10_000;
+/// Nor if it was entered less often for each hit.
+const ENTRIES_A_HIT: u64 = 100;
 
 fn was(names: &[&str]) -> &'static str {
     if names.len() == 1 { "one marker was" } else { "these markers were" }

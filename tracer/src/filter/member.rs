@@ -11,7 +11,7 @@ use simple_markers_resolver::export::{MemberFetch, ValueBytes, fetch_member, fet
 use simple_markers_resolver::location::{Expr, Node, Register, ValueType};
 use simple_markers_resolver::text::closest;
 use simple_markers_resolver::types::{
-    MemberContent, MemberPlace, MemberProblem, Names, Shape, VariantTest, is_name_of, short_variant, variant_numbers,
+    MemberContent, MemberPlace, MemberProblem, Names, Shape, VariantTest, is_name_of, short_name, variant_numbers,
 };
 
 use super::arguments::named;
@@ -140,7 +140,7 @@ impl<'s> NamedMember<'s> {
         let (place, content) = self.content(is_optional).ok()?;
         match content {
             MemberContent::Variants(variants) => {
-                let names = variants.iter().map(|(name, _)| Arc::from(short_variant(name)));
+                let names = variants.iter().map(|(name, _)| Arc::from(short_name(name)));
                 Some(Names { is_flags: false, pairs: variant_numbers(&variants).0.into_iter().zip(names).collect() })
             }
             MemberContent::Number if place.of.shape == Shape::Boolean => {
@@ -261,7 +261,7 @@ pub(super) fn names_of(name: &str, site: &PlannedSite, is_optional: bool) -> Opt
 /// The enumerators or variants that a value may be compared with; none if it has none.
 pub(super) fn candidates(name: &str, site: &PlannedSite) -> Vec<String> {
     let variants = NamedMember::find(name, site).and_then(|found| found.ok()?.variants());
-    let variants = variants.into_iter().flatten().map(|(name, _)| short_variant(&name).to_owned());
+    let variants = variants.into_iter().flatten().map(|(name, _)| short_name(&name).to_owned());
     let mut all: Vec<String> = variants.collect();
     for (_, name) in names_of(name, site, true).iter().flat_map(|names| &names.pairs) {
         if !all.contains(&name.to_string()) {
@@ -283,7 +283,7 @@ pub(super) fn readable(
     let inputs = found.and_then(|member| {
         let (place, content) = member.content(is_optional)?;
         if let (MemberContent::Variants(variants), true) = (&content, is_optional) {
-            let names = variants.iter().map(|(name, _)| short_variant(name).to_owned()).collect();
+            let names = variants.iter().map(|(name, _)| short_name(name).to_owned()).collect();
             return Err(Mismatch::Variants { name: Arc::clone(&member.name), names });
         }
         let of = OperandContent::Content(&content);

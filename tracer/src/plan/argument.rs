@@ -138,9 +138,7 @@ impl Source {
             Self::Unread(_) => Vec::new(),
         }
     }
-}
 
-impl Source {
     /// Whether the value is in a field.
     #[must_use]
     pub fn is_in(&self, field: usize) -> bool {
