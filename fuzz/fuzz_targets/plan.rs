@@ -7,7 +7,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::bpf::program::{FrameLookup, ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
-use simple_markers_tracer::bpf::{Target, count::count};
+use simple_markers_tracer::bpf::{KernelOffsets, Target, count::count};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };
@@ -15,10 +15,10 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(again.as_ref(), Ok(&read));
     let settings = ProgramSettings { processes: ProcessFilter::Set, with_stack: true };
     for thread_pointer in [None, Some(0x1000)] {
+        let kernel = KernelOffsets { thread_pointer, identity: Some(TaskOffsets::default()) };
         let mut plan = Plan::default();
         for image in 0..read.images.len() {
-            let known = (thread_pointer, Some(TaskOffsets::default()));
-            plan.adopt(&read, image, "/a", &|_| true, &|_| true, known);
+            plan.adopt(&read, image, "/a", &|_| true, &|_| true, kernel);
         }
         assert_eq!(plan.sites.len(), read.sites.len());
         if let Some(argument) = plan.sites.first().and_then(|site| site.arguments.first()) {
@@ -31,9 +31,8 @@ fuzz_target!(|input: &[u8]| {
                 probe: first.probe,
                 platform: plan.images[first.image].platform,
                 thread_local_size: plan.images[first.image].thread_local_size,
-                thread_pointer,
                 is_sleepable: true,
-                identity: Some(TaskOffsets::default()),
+                kernel,
             };
             let section = |number: &usize| {
                 let site = &plan.sites[*number];

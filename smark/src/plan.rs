@@ -8,6 +8,7 @@ use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::planning::PlanSettings;
@@ -84,9 +85,12 @@ impl Plan {
             export: self.choice.settings(),
             text: TEXT,
             values: self.values.budget(),
-            thread_pointer: Some(0),
+            // Another kernel has them elsewhere.
+            kernel: KernelOffsets {
+                thread_pointer: Some(0),
+                identity: self.assist.at_entry().then_some(TaskOffsets::default()),
+            },
             is_sleepable: true,
-            identity: self.assist.at_entry().then_some(TaskOffsets::default()),
             is_recorded: false,
             doubtful: self.choice.doubtful(self.strict)?,
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use simple_markers_resolver::resolve::NO_FUNCTION;
 use simple_markers_resolver::select::{Fields, Selection};
-use simple_markers_tracer::bpf::expression::TaskOffsets;
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::plan::{ImageFile, LeftOut, PlannedImage};
 use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::{Plan, elf};
@@ -125,7 +125,7 @@ impl PlanFile {
         plan: &mut Plan,
         files: &[MappedFile],
         named: &HashSet<FileId>,
-        of_kernel: (Option<u32>, Option<TaskOffsets>),
+        kernel: KernelOffsets,
     ) -> Vec<PlanRefusal<'_>> {
         let mut others = Vec::new();
         for file in files {
@@ -144,7 +144,7 @@ impl PlanFile {
                     let keep_left_out = |left_out: &LeftOut| self.keeps_left_out(left_out);
                     let first = plan.images.len();
                     let path = path.display().to_string();
-                    plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, of_kernel);
+                    plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, kernel);
                     plan.images.iter_mut().skip(first).for_each(|image| image.file = image_file(file));
                 }
                 None if named.contains(&file.id) || elf::is_elf(&bytes) => {

@@ -12,8 +12,7 @@ use simple_markers_tests::tools::Choices;
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::arch::Platform;
-use simple_markers_tracer::bpf::Target;
-use simple_markers_tracer::bpf::input;
+use simple_markers_tracer::bpf::{KernelOffsets, Target, input};
 use simple_markers_tracer::plan::{Aggregate, ImageFile, Input, MAX_WORDS, PlannedImage, PlannedMarker, PlannedSite};
 use simple_markers_tracer::record::{Field, Layout};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
@@ -233,9 +232,8 @@ fn the_kernel_computes_what_we_compute() {
         probe: Vaddr(probe),
         platform: Platform::HOST,
         thread_local_size: None,
-        thread_pointer: None,
         is_sleepable: true,
-        identity: None,
+        kernel: KernelOffsets::default(),
     };
     let mut maker = Maker { random, start };
     let mut inputs = Vec::new();

@@ -15,6 +15,7 @@ use simple_markers_tests::oracle::twin::{self, Key, Pass};
 use simple_markers_tests::tools;
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::Hit;
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
@@ -144,7 +145,8 @@ fn examine(example: &Example, options: &Options, folder: &Path, passes: &[Pass])
     let resolution = resolve(path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
     let kernel = Kernel::new();
-    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
+    let settings =
+        PlanSettings { kernel: KernelOffsets { identity: None, ..kernel.offsets }, ..PlanSettings::default() };
     for image in &resolution.images {
         plan.add(image, path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

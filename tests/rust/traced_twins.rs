@@ -101,8 +101,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let path = image.to_str().expect("UTF-8").to_owned();
     let resolution = resolve(&path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
-    let (thread_pointer, identity) = (kernel.thread_pointer, kernel.identity);
-    let settings = PlanSettings { thread_pointer, identity, ..PlanSettings::default() };
+    let settings = PlanSettings { kernel: kernel.offsets, ..PlanSettings::default() };
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

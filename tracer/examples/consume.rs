@@ -6,6 +6,7 @@ mod shared;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::sys::{Child, Engine, Kernel, Mode, Scope, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(program) = command.first().and_then(|program| Child::find(program)) else {
         return Err("usage: consume PROGRAM ARGS..".into());
     };
-    let plan = shared::plan(&program, None)?;
+    let plan = shared::plan(&program, KernelOffsets::default())?;
     for (engine, name) in [(Engine::Bpf, "bpf"), (Engine::Tracefs, "tracefs")] {
         let mut child = Child::start(&program, &command, false)?;
         let mode = Mode::Trace { ring: 1 << 28, with_stack: false };

@@ -6,6 +6,7 @@ mod shared;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::sys::{Child, Kernel, Mode, Scope, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(program) = command.first().and_then(|program| Child::find(program)) else {
         return Err("usage: empty PROGRAM ARGS..".into());
     };
-    let plan = shared::plan(&program, None)?;
+    let plan = shared::plan(&program, KernelOffsets::default())?;
     let mut child = Child::start(&program, &command, false)?;
     let _session = Session::start(&plan, &Scope::All, Mode::Nothing, Kernel::new())?;
     child.release()?;

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::fs::canonicalize(file)?.display().to_string();
     let resolution = resolve(&path, &std::fs::read(&path)?);
     let kernel = Kernel::new();
-    let settings = PlanSettings { thread_pointer: kernel.thread_pointer, ..PlanSettings::default() };
+    let settings = PlanSettings { kernel: kernel.offsets, ..PlanSettings::default() };
     let mut plan = Plan::default();
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;

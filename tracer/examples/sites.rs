@@ -12,7 +12,7 @@ const ROUNDS: usize = 9;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = std::env::args().nth(1).ok_or("usage: sites PROGRAM")?;
     let kernel = Kernel::new();
-    let plan = shared::plan(&program, kernel.thread_pointer)?;
+    let plan = shared::plan(&program, kernel.offsets)?;
     for (name, mode) in [
         ("trace", Mode::Trace { ring: 1 << 23, with_stack: false }),
         ("count", Mode::Count { most_values: 1 << 16, ring: 1 << 23 }),

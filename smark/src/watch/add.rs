@@ -9,7 +9,7 @@ use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
 use simple_markers_resolver::uprobe_rules::UprobeRules;
 use simple_markers_tracer::arch::Platform;
-use simple_markers_tracer::bpf::expression::TaskOffsets;
+use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::MappedFile;
@@ -97,9 +97,12 @@ impl Watching {
         asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
     }
 
-    /// What tells processes apart, if values are noted at the entries of functions.
-    fn identity(&self) -> Option<TaskOffsets> {
-        self.kernel.identity.filter(|_| self.watch.at_entry && self.watch.engine != Some(Engine::Tracefs))
+    /// Where the kernel has what programs need, without what tells processes apart if no values are
+    /// noted at the entries of functions.
+    fn offsets(&self) -> KernelOffsets {
+        let KernelOffsets { thread_pointer, identity } = self.kernel.offsets;
+        let identity = identity.filter(|_| self.watch.at_entry && self.watch.engine != Some(Engine::Tracefs));
+        KernelOffsets { thread_pointer, identity }
     }
 
     /// Notes the loader of programs, which tells when it maps libraries.
@@ -148,9 +151,8 @@ impl Watching {
             export: self.watch.sites.clone(),
             text: TEXT,
             values: self.watch.values,
-            thread_pointer: self.kernel.thread_pointer,
+            kernel: self.offsets(),
             is_sleepable: true,
-            identity: self.identity(),
             is_recorded: self.is_recorded,
             doubtful: self.watch.doubtful,
         };
@@ -204,8 +206,8 @@ impl Watching {
         let Some(file) = &self.file else { return Ok(()) };
         let files: Vec<MappedFile> = new.iter().flatten().cloned().collect();
         let first = self.plan.images.len();
-        let of_kernel = (self.kernel.thread_pointer, self.identity());
-        let refused = file.add(&mut self.plan, &files, &self.named, of_kernel);
+        let offsets = self.offsets();
+        let refused = file.add(&mut self.plan, &files, &self.named, offsets);
         let program = self.watch.command.first().and_then(|program| MappedFile::named(&Child::find(program)?).ok());
         for Unreadable { path, why } in new.iter().filter_map(|file| file.as_ref().err()) {
             console.error(&format!("{}: {why}", path.display()));

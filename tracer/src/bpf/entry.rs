@@ -179,7 +179,7 @@ impl Program<'_> {
 
     /// Completes a key that has the number of the entry. Leads to a label if the stack pointer cannot be read.
     fn frame_key(&mut self, stack_pointer: &Expr, key: i16, unread: Label) -> Result<(), Uncompilable> {
-        let identity = self.target.identity.ok_or(Uncompilable::EntryValue)?;
+        let identity = self.target.kernel.identity.ok_or(Uncompilable::EntryValue)?;
         self.code.call(Helper::GetCurrentTaskBtf);
         self.code.load(Size::Eight, Reg::R0, Reg::R0, offset(identity.first_thread)?);
         self.code.load(Size::Eight, Reg::R0, Reg::R0, offset(identity.start)?);

@@ -23,11 +23,19 @@ pub struct Target {
     /// The size of the thread-local storage of the executable, rounded up to its alignment; `None`
     /// if the image is not an executable.
     pub thread_local_size: Option<u64>,
-    /// The offset of the thread pointer in the kernel's `task_struct`; `None` if it is not known.
-    pub thread_pointer: Option<u32>,
     /// Whether the program may sleep, so that it can read memory that is not present.
     pub is_sleepable: bool,
-    /// What tells processes apart, so that values of entries can be noted; `None` if they are not.
+    /// Where the kernel has what the program needs.
+    pub kernel: KernelOffsets,
+}
+
+/// Where the kernel has what programs need: offsets in its `task_struct`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelOffsets {
+    /// The thread pointer; `None` if it is not known.
+    pub thread_pointer: Option<u32>,
+    /// What tells processes apart; `None` if no values are noted at the entries of functions. A
+    /// kernel whose programs cannot sleep may skip some of them, so it must not be given there.
     pub identity: Option<TaskOffsets>,
 }
 
@@ -152,7 +160,9 @@ impl Compiler<'_> {
     fn at_entry(&mut self, value: &Expr) -> Result<(), Uncompilable> {
         match self.entered {
             // It is computed at the entry.
-            EntryWords::Anywhere if self.target.identity.is_some() && value.is_of_registers() => self.node(value),
+            EntryWords::Anywhere if self.target.kernel.identity.is_some() && value.is_of_registers() => {
+                self.node(value)
+            }
             EntryWords::Anywhere => Err(Uncompilable::EntryValue),
             EntryWords::At(words) => {
                 let known = words.iter().find(|(known, _)| known == value);
@@ -184,7 +194,8 @@ impl Compiler<'_> {
 
     /// The thread pointer, less the distance of the block from there, plus the offset.
     fn thread_local(&mut self, offset: &Expr) -> Result<(), Uncompilable> {
-        let (Some(size), Some(thread_pointer)) = (self.target.thread_local_size, self.target.thread_pointer) else {
+        let (Some(size), Some(thread_pointer)) = (self.target.thread_local_size, self.target.kernel.thread_pointer)
+        else {
             return Err(Uncompilable::ThreadLocal);
         };
         self.node(offset)?;

@@ -21,7 +21,7 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
     let mut code = Assembler::default();
     let failed = code.label();
     let mut compile = |of: &Expr| {
-        let entered = if target.identity.is_some() { MAX_ENTRY_VALUES as i16 } else { 0 };
+        let entered = if target.kernel.identity.is_some() { MAX_ENTRY_VALUES as i16 } else { 0 };
         let stack = &mut StackAllocator::new(FIRST + 8 * (MAX_WORDS as i16 + entered));
         Compiler { code: &mut code, target, stack, failed, entered: EntryWords::Anywhere }.value(of)
     };

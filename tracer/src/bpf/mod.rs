@@ -16,5 +16,5 @@ pub mod trace;
 pub mod whole;
 
 pub use assembler::{Assembler, Code, TooLong};
-pub use expression::Target;
+pub use expression::{KernelOffsets, Target};
 pub use instruction::{Instruction, Map};

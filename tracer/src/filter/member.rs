@@ -19,7 +19,7 @@ use super::error::Mismatch;
 use super::token::normalized;
 use crate::arch::Platform;
 use crate::bpf::expression::TaskOffsets;
-use crate::bpf::{Target, input};
+use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
     Input, MAX_WORDS, Number, Place, PlannedArgument, PlannedSite, Readable, Reading, RecordedMember, ShownType,
     Source, UnreadReason,
@@ -344,9 +344,8 @@ fn add_input(input: Input, site: &mut PlannedSite, platform: Option<Platform>) -
         return Ok(known);
     }
     // The value itself can be read, and where the kernel has what it needs makes no difference.
-    let (thread_local_size, thread_pointer, identity) = (Some(0), Some(0), Some(TaskOffsets::default()));
-    let target =
-        Target { probe: site.probe, platform, thread_local_size, thread_pointer, is_sleepable: true, identity };
+    let kernel = KernelOffsets { thread_pointer: Some(0), identity: Some(TaskOffsets::default()) };
+    let target = Target { probe: site.probe, platform, thread_local_size: Some(0), is_sleepable: true, kernel };
     if platform.is_some() {
         input::check(&input, &target).map_err(UnreadReason::Uncompilable)?;
     }

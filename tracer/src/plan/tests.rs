@@ -11,6 +11,7 @@ use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
 use crate::arch::Platform;
+use crate::bpf::KernelOffsets;
 use crate::bpf::expression::TaskOffsets;
 
 fn expr(node: Node) -> Expr {
@@ -545,7 +546,7 @@ fn what_this_machine_cannot_read_is_left_out() {
         ],
     )];
     let adopted = |image, name: &str, thread_pointer: Option<u32>| {
-        let of_kernel = (thread_pointer, None);
+        let of_kernel = KernelOffsets { thread_pointer, identity: None };
         let mut plan = Plan::default();
         let keep = |marker: usize| file.markers[marker].name.starts_with(name);
         plan.adopt(&file, 1, "/other", &|_| false, &|_| false, of_kernel);
@@ -636,9 +637,10 @@ fn entries_of_functions_are_written_and_read() {
 fn an_entry_is_taken_with_the_site_that_needs_it() {
     let file = with_entry();
     let adopted = |identity| {
+        let of_kernel = KernelOffsets { thread_pointer: None, identity };
         let mut plan = Plan::default();
-        plan.adopt(&file, 1, "/other", &|_| true, &|_| false, (None, identity));
-        plan.adopt(&file, 0, "/elsewhere", &|_| true, &|_| false, (None, identity));
+        plan.adopt(&file, 1, "/other", &|_| true, &|_| false, of_kernel);
+        plan.adopt(&file, 0, "/elsewhere", &|_| true, &|_| false, of_kernel);
         plan
     };
     let all = adopted(Some(TaskOffsets::default()));

@@ -1,8 +1,7 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
 use super::make::is_readable;
-use crate::bpf::expression::TaskOffsets;
-use crate::bpf::{Target, input};
+use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
     Input, LeftOut, Placeholder, Plan, PlannedEntry, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
     Uncompilable, UnreadReason, table_number,
@@ -11,9 +10,7 @@ use crate::plan::{
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
     /// that are left out that the functions accept. Arguments that cannot be read on this machine
-    /// become [`UnreadReason::Uncompilable`]. `thread_pointer` is the offset of the thread pointer in
-    /// the kernel's `task_struct`; `None` if it is not known. `identity` is as in
-    /// [`PlanSettings`](super::PlanSettings).
+    /// become [`UnreadReason::Uncompilable`]. `kernel` is that of this machine.
     ///
     /// It does nothing if the other plan has no such image.
     pub fn adopt(
@@ -23,7 +20,7 @@ impl Plan {
         path: &str,
         keep: &dyn Fn(usize) -> bool,
         keep_left_out: &dyn Fn(&LeftOut) -> bool,
-        (thread_pointer, identity): (Option<u32>, Option<TaskOffsets>),
+        kernel: KernelOffsets,
     ) {
         let Some(of) = other.images.get(image) else { return };
         let number = self.images.len();
@@ -41,9 +38,8 @@ impl Plan {
                 probe: site.probe,
                 platform: of.platform,
                 thread_local_size: of.thread_local_size,
-                thread_pointer,
                 is_sleepable: true,
-                identity,
+                kernel,
             };
             let mut site = PlannedSite { image: number, marker, ..site.clone() };
             site.settle(&target);

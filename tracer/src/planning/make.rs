@@ -17,8 +17,7 @@ use simple_markers_resolver::types::{MemberChoice, Names, ReadTable, Shape, Type
 
 use super::entry::EntryBuilder;
 use crate::arch::Platform;
-use crate::bpf::expression::TaskOffsets;
-use crate::bpf::{Target, input};
+use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
     Aggregate, CallExit, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WHOLE, MAX_WORDS,
     Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, ReadLimits, Reading, RecorderProbe, ShownType,
@@ -54,13 +53,10 @@ pub struct PlanSettings {
     pub text: u16,
     /// How much of whole values is read.
     pub values: ValueBudget,
-    /// The offset of the thread pointer in the kernel's `task_struct`; `None` if it is not known.
-    pub thread_pointer: Option<u32>,
+    /// Where the kernel has what the programs need.
+    pub kernel: KernelOffsets,
     /// Whether the programs may sleep.
     pub is_sleepable: bool,
-    /// What tells processes apart; `None` if no values are noted at the entries of functions. A kernel whose
-    /// programs cannot sleep may skip some of them, so it must not be given there.
-    pub identity: Option<TaskOffsets>,
     /// Whether programs with a recorder record their probes themselves.
     pub is_recorded: bool,
     /// What becomes of doubtful arguments. [`export::ExportSettings::doubtful`] is not used.
@@ -76,9 +72,8 @@ impl Default for PlanSettings {
             export,
             text: 256,
             values: ValueBudget::default(),
-            thread_pointer: None,
+            kernel: KernelOffsets::default(),
             is_sleepable: true,
-            identity: None,
             is_recorded: false,
             doubtful,
         }
@@ -109,7 +104,7 @@ impl Plan {
         settings: &PlanSettings,
     ) -> Result<(), ExportError> {
         // Doubtful arguments are read below.
-        let at_entry = settings.identity.is_some();
+        let at_entry = settings.kernel.identity.is_some();
         let chosen = export::ExportSettings { doubtful: false, at_entry, ..settings.export.clone() };
         let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
@@ -142,9 +137,8 @@ impl Plan {
                         probe: point.address,
                         platform,
                         thread_local_size,
-                        thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,
-                        identity: settings.identity,
+                        kernel: settings.kernel,
                     };
                     let mut entry = EntryBuilder::new(&point, number, &self.entries);
                     let reads = &mut self.reads;

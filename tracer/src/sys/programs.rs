@@ -27,7 +27,7 @@ use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::{FrameLookup, Section};
 use crate::bpf::whole::{SLOT_SIZE, SLOTS, map_value};
-use crate::bpf::{Code, Map, Target, event};
+use crate::bpf::{Code, KernelOffsets, Map, Target, event};
 use crate::bpf::{program, trace};
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
@@ -38,10 +38,8 @@ use crate::record::{Layout, Record};
 /// What the programs need to know of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
-    /// The offset of the thread pointer in `task_struct`.
-    pub thread_pointer: Option<u32>,
-    /// What tells processes apart; `None` if no values are noted at the entries of functions.
-    pub identity: Option<TaskOffsets>,
+    /// What its type information says.
+    pub offsets: KernelOffsets,
     tasks: Option<TaskNumbers>,
 }
 
@@ -62,7 +60,7 @@ impl Kernel {
         // Where programs cannot sleep, the kernel does not run one while another one runs on the same CPU. An entry
         // that is missed so would leave the values of an earlier frame.
         let identity = identity.filter(|_| Uprobes::find().is_ok_and(Uprobes::can_sleep));
-        Self { thread_pointer, identity, tasks }
+        Self { offsets: KernelOffsets { thread_pointer, identity }, tasks }
     }
 
     /// Whether the programs can be loaded and attached.
@@ -280,9 +278,8 @@ impl Programs {
             probe,
             platform: image.and_then(|image| image.platform),
             thread_local_size: image.and_then(|image| image.thread_local_size),
-            thread_pointer: self.kernel.thread_pointer,
             is_sleepable,
-            identity: self.kernel.identity,
+            kernel: self.kernel.offsets,
         }
     }
 
