@@ -304,11 +304,12 @@ return work(limit);",
     Explanation {
         code: Code::Partial,
         meaning: "\
-The compiler split the argument and dropped the parts that are not used any more. The remaining parts can be read, the whole cannot.",
+The compiler split the argument and dropped the parts that are not used any more. The remaining parts can be read, the whole cannot.
+`check` and `show` name the members that are gone. A whole value (`%p{}`) is shown with those that are left.",
         example: "\
 struct span { long start, length; };
 struct span s = { begin(), extent() };
-simple_mark(queue:span, \"%p\", s);                           /* s.length is in %rbx, s.start is gone */
+simple_mark(queue:span, \"%p{}\", s);                         /* {start = <optimised out>, length = 12} */
 return s.length;",
         fix: "Name the part that you need (`s.length`), or keep the part that is missing.",
     },

@@ -23,6 +23,7 @@ cfg_if::cfg_if! {
         mod memory_images;
         mod names;
         mod order;
+        mod partial_values;
         mod plan;
         mod probe_twins;
         mod probes_watched;

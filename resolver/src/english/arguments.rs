@@ -11,7 +11,7 @@ use crate::resolve::{
 use crate::text::shown;
 use crate::verdicts::Code;
 
-use super::{bytes, dwarf, probe, quoted, sites};
+use super::{all_of, bytes, dwarf, probe, quoted, sites};
 
 /// What is not certain about a value that is doubtful for this reason.
 pub(super) fn doubt(reason: &str) -> &'static str {
@@ -89,7 +89,11 @@ pub fn reason(reason: &Reason) -> String {
         }
         Reason::NoPiece => "the debug information describes no piece of it here".to_owned(),
         Reason::NotInMemory => "it is not in memory here, so it has no address".to_owned(),
-        Reason::MissingBytes { bytes } => {
+        Reason::MissingBytes { members, .. } if !members.is_empty() => {
+            let (member, is) = if members.len() == 1 { ("member", "is") } else { ("members", "are") };
+            format!("its {member} {} {is} optimised out", all_of(members))
+        }
+        Reason::MissingBytes { bytes, .. } => {
             let missing: Vec<String> = bytes.iter().map(|range| format!("{}..{}", range.start, range.end)).collect();
             format!("its bytes {} are optimised out", missing.join(", "))
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{absence, arguments, bytes, counted, diagnostics, exactness, mismatch, probe, quoted, sites};
+use super::{absence, all_of, arguments, bytes, counted, diagnostics, exactness, mismatch, probe, sites};
 use crate::check::{Cause, Exception, Finding, NoteAbsence, Problem, Remark};
 use crate::resolve::{Exactness, LocationEnd, Verdict};
 use crate::verdicts::{Code, Group};
@@ -195,7 +195,7 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
     }
     parts.extend(arguments.iter().map(|(code, texts)| {
         let be = if texts.len() == 1 { "is" } else { "are" };
-        format!("{} {be} {}", and(texts), code.name())
+        format!("{} {be} {}", all_of(texts), code.name())
     }));
     for finding in findings {
         let part = match finding.code {
@@ -221,14 +221,6 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
     match parts.as_slice() {
         [] => format!("{}: {last}", first.marker),
         _ => format!("{}: {}, and {last}", first.marker, parts.join(", ")),
-    }
-}
-
-/// Names in backquotes, with `and` before the last one.
-fn and(texts: &[&str]) -> String {
-    match texts.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and `{last}`", quoted(rest)),
-        _ => quoted(texts),
     }
 }
 

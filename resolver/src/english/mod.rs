@@ -40,3 +40,11 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 pub(crate) fn quoted<T: Display>(names: &[T]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
+
+/// Names in backquotes, with `and` before the last one.
+pub(crate) fn all_of<T: Display>(names: &[T]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and `{last}`", quoted(rest)),
+        _ => quoted(names),
+    }
+}

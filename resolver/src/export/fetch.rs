@@ -113,9 +113,20 @@ pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<F
 
 /// Where an argument is, if its verdict allows to fetch it.
 pub(super) fn verdict(argument: &Argument, with_doubtful: bool) -> Result<&Location, ArgumentOmission> {
+    partial_verdict(argument, with_doubtful, false)
+}
+
+/// The location of an argument that may be fetched. `with_partial` says that one of which parts were
+/// optimised out may be.
+pub(super) fn partial_verdict(
+    argument: &Argument,
+    with_doubtful: bool,
+    with_partial: bool,
+) -> Result<&Location, ArgumentOmission> {
     match argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))? {
         Verdict::Live | Verdict::Constant => {}
         Verdict::Doubtful if with_doubtful => {}
+        Verdict::Partial if with_partial => {}
         Verdict::Doubtful => return Err(ArgumentOmission::Doubtful(argument.reason.clone())),
         verdict => return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone())),
     }

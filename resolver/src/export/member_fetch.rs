@@ -143,14 +143,14 @@ struct MemberWalk<'b> {
 /// Where the bytes are that offsets count from.
 enum WalkOrigin<'b> {
     Memory { address: Expr, gone: &'b [Range<u64>] },
-    Parts(&'b [Option<Expr>]),
+    Parts { parts: &'b [Option<Expr>], gone: &'b [Range<u64>] },
 }
 
 impl<'b> MemberWalk<'b> {
     fn new(bytes: &'b ValueBytes, gone: &'b [Range<u64>], steps: &[PlaceStep]) -> Result<Self, ArgumentOmission> {
         let at = match bytes {
             ValueBytes::Memory { address, .. } => WalkOrigin::Memory { address: generic(address.clone())?, gone },
-            ValueBytes::Parts { parts, .. } => WalkOrigin::Parts(parts),
+            ValueBytes::Parts { parts, .. } => WalkOrigin::Parts { parts, gone },
         };
         let mut walk = Self { at, guard: None };
         for step in steps {
@@ -175,7 +175,7 @@ impl<'b> MemberWalk<'b> {
     fn address(&self, offset: u64) -> Result<Expr, ArgumentOmission> {
         match &self.at {
             WalkOrigin::Memory { address, .. } => plus(address.clone(), offset),
-            WalkOrigin::Parts(_) => Err(ArgumentOmission::TextNotInMemory),
+            WalkOrigin::Parts { .. } => Err(ArgumentOmission::TextNotInMemory),
         }
     }
 
@@ -183,16 +183,13 @@ impl<'b> MemberWalk<'b> {
     fn read(&self, offset: u64, size: u8) -> Result<Expr, ArgumentOmission> {
         match &self.at {
             WalkOrigin::Memory { address, gone } => {
-                let (start, end) = (offset.saturating_mul(8), offset.saturating_add(size.into()).saturating_mul(8));
-                if gone.iter().any(|gone| gone.start < end && start < gone.end) {
-                    return Err(ArgumentOmission::OptimizedOut);
-                }
+                are_there(gone, offset.saturating_mul(8), u64::from(size) * 8)?;
                 // An address is read as one, so that tools see that it is followed.
                 let to = if size == 8 { ValueType::Generic } else { WORD };
                 let memory = node(Node::Memory { address: plus(address.clone(), offset)?, size, to })?;
                 if size == 8 { Ok(memory) } else { converted(memory) }
             }
-            WalkOrigin::Parts(_) => self.bits(offset.saturating_mul(8), u64::from(size) * 8, false),
+            WalkOrigin::Parts { .. } => self.bits(offset.saturating_mul(8), u64::from(size) * 8, false),
         }
     }
 
@@ -205,7 +202,8 @@ impl<'b> MemberWalk<'b> {
                 let size = u8::try_from(last.saturating_sub(first) + 1).ok().filter(|size| *size <= 8);
                 (bit % 8, converted(self.read(first, size.ok_or(number(bits / 8))?)?)?)
             }
-            WalkOrigin::Parts(parts) => {
+            WalkOrigin::Parts { parts, gone } => {
+                are_there(gone, bit, bits)?;
                 let index = usize::try_from(bit / 64).unwrap_or(usize::MAX);
                 let part = parts.get(index).and_then(Option::as_ref).ok_or(ArgumentOmission::OptimizedOut)?;
                 if (bit % 64).saturating_add(bits) > 64 {
@@ -262,6 +260,15 @@ impl<'b> MemberWalk<'b> {
             }
             None => Ok(value),
         }
+    }
+}
+
+/// Fails if one of these bits is nowhere.
+fn are_there(gone: &[Range<u64>], start: u64, bits: u64) -> Result<(), ArgumentOmission> {
+    let end = start.saturating_add(bits);
+    match gone.iter().any(|gone| gone.start < end && start < gone.end) {
+        true => Err(ArgumentOmission::OptimizedOut),
+        false => Ok(()),
     }
 }
 

@@ -11,6 +11,8 @@ use crate::types::{Language, Type};
 pub struct WholeFetch {
     /// Where its bytes are.
     pub bytes: ValueBytes,
+    /// The bits of the value that are nowhere, as [`crate::types::Member::bit_offset`] counts.
+    pub gone: Vec<Range<u64>>,
     /// Its type.
     pub of: Arc<Type>,
     /// The language that shows it.
@@ -29,23 +31,9 @@ pub enum ValueBytes {
     },
     /// In parts of 8 bytes or less each, one behind the other.
     Parts {
-        /// The bits of each part; `None` if it was optimised out.
+        /// The bits of each part; `None` if all of it was optimised out. Those that were are 0.
         parts: Vec<Option<Expr>>,
         /// How many bytes there are.
         size: u32,
     },
-}
-
-impl ValueBytes {
-    /// The bits of the value that no part has, as [`crate::types::Member::bit_offset`] counts.
-    #[must_use]
-    pub fn gone(&self) -> Vec<Range<u64>> {
-        match self {
-            Self::Memory { .. } => Vec::new(),
-            Self::Parts { parts, .. } => {
-                let gone = parts.iter().enumerate().filter(|(_, part)| part.is_none());
-                gone.map(|(index, _)| 64 * index as u64..64 * (index as u64 + 1)).collect()
-            }
-        }
-    }
 }

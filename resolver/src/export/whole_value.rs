@@ -1,26 +1,27 @@
 //! How a whole value (`%p{..}`) is fetched: a number or a text as for another conversion, and
 //! anything else as the bytes of the value, from which a reader follows its pointers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::ArgumentOmission;
-use super::fetch::{Fetch, text, typed, verdict};
+use super::fetch::{Fetch, partial_verdict, text, typed};
 use super::value_bytes::{ValueBytes, WholeFetch};
-use crate::location::{Expr, Location, PartError, Source};
+use crate::location::{Binary, Expr, Location, Node, Source};
 use crate::resolve::Argument;
 use crate::types::{Language, SequenceKind, Shape, Type, is_letter, transparent};
 
 /// The most bytes of a value that is not in memory.
 const MOST_PARTS: u64 = 64;
 
-/// What to fetch for an argument that is shown as a whole value. `with_doubtful` says that a doubtful
-/// argument is fetched too.
+/// What to fetch for an argument that is shown as a whole value: also for one of which parts were optimised
+/// out. `with_doubtful` says that a doubtful argument is fetched too.
 ///
 /// # Errors
 ///
 /// Why the argument cannot be fetched.
 pub fn fetch_whole(argument: &Argument, with_doubtful: bool) -> Result<Fetch, ArgumentOmission> {
-    let location = verdict(argument, with_doubtful)?;
+    let location = partial_verdict(argument, with_doubtful, true)?;
     let of = argument.ty.as_ref().ok_or(ArgumentOmission::UnknownSize)?;
     let language = argument.language;
     if let Some(letter) = letter_of_number(of) {
@@ -30,49 +31,53 @@ pub fn fetch_whole(argument: &Argument, with_doubtful: bool) -> Result<Fetch, Ar
         return text(of, location, language, 0);
     }
     let size = of.size.and_then(|size| u32::try_from(size).ok()).ok_or(ArgumentOmission::UnknownSize)?;
+    let mut gone = Vec::new();
     let bytes = match location.source() {
         Some(Source::Memory(address)) => ValueBytes::Memory { address: address.clone(), size },
-        _ => ValueBytes::Parts { parts: parts(location, size)?, size },
+        _ => ValueBytes::Parts { parts: parts(location, size, &mut gone)?, size },
     };
-    Ok(Fetch::Whole(Box::new(WholeFetch { bytes, of: Arc::clone(of), language })))
+    Ok(Fetch::Whole(Box::new(WholeFetch { bytes, gone, of: Arc::clone(of), language })))
 }
 
-/// The parts of a value that is not in memory as a whole.
-fn parts(location: &Location, size: u32) -> Result<Vec<Option<Expr>>, ArgumentOmission> {
+/// The parts of a value that is not in memory as a whole. The bits that are nowhere go to `gone`.
+fn parts(location: &Location, size: u32, gone: &mut Vec<Range<u64>>) -> Result<Vec<Option<Expr>>, ArgumentOmission> {
     let size = u64::from(size);
     if size > MOST_PARTS {
         return Err(ArgumentOmission::NumberSize(size));
     }
-    let part = |start: u64| {
-        let bits = 8 * (size - start).min(8);
-        match location.part(8 * start, Some(bits)).and_then(|part| part.integer(bits, false)) {
-            Ok(bits) => Some(bits),
-            // A part in several pieces is put together of smaller ones.
-            Err(PartError::Scattered(_)) => scattered(location, 8 * start, bits),
-            Err(PartError::OptimizedOut | PartError::ImplicitPointer(..)) => None,
-        }
-    };
-    let parts: Vec<Option<Expr>> = (0..size).step_by(8).map(part).collect();
+    let bits = |start: u64| 8 * start..8 * size.min(start + 8);
+    let parts: Vec<Option<Expr>> = (0..size).step_by(8).map(|start| part(location, bits(start), gone)).collect();
     match parts.iter().all(Option::is_none) && size > 0 {
         true => Err(ArgumentOmission::OptimizedOut),
         false => Ok(parts),
     }
 }
 
-/// The bits of a part whose halves are in different places. `None` if one of them is in none.
-fn scattered(location: &Location, start: u64, bits: u64) -> Option<Expr> {
-    use crate::location::{Binary, Node};
-    if bits <= 8 || bits % 2 != 0 {
+/// At most 64 bits of a value as a number, with 0 for those that are nowhere. They go to `gone`. `None` if all
+/// of them do.
+fn part(location: &Location, bits: Range<u64>, gone: &mut Vec<Range<u64>>) -> Option<Expr> {
+    let size = bits.end - bits.start;
+    let within = location.part(bits.start, Some(size));
+    if let Ok(number) = within.as_ref().map_err(Clone::clone).and_then(|part| part.integer(size, false)) {
+        return Some(number);
+    }
+    let is_gone = |of: &Source| matches!(of, Source::OptimizedOut | Source::ImplicitPointer { .. });
+    if size == 1 || within.map_or(true, |part| part.pieces.iter().all(|piece| is_gone(&piece.source))) {
+        match gone.last_mut() {
+            Some(before) if before.end == bits.start => before.end = bits.end,
+            _ => gone.push(bits),
+        }
         return None;
     }
-    let half = bits / 2;
-    let of = |start| {
-        let part = location.part(start, Some(half)).ok()?;
-        part.integer(half, false).ok().or_else(|| scattered(location, start, half))
-    };
-    let (low, high) = (of(start)?, of(start + half)?);
-    let high = Expr::new(Node::Binary(Binary::Shl, high, Expr::constant(half)))?;
-    Expr::new(Node::Binary(Binary::Or, low, high))
+    // It is put together of smaller parts.
+    let middle = bits.start + size / 2;
+    let low = part(location, bits.start..middle, gone);
+    let Some(high) = part(location, middle..bits.end, gone) else { return low };
+    let high = Expr::new(Node::Binary(Binary::Shl, high, Expr::constant(size / 2)))?;
+    match low {
+        Some(low) => Expr::new(Node::Binary(Binary::Or, low, high)),
+        None => Some(high),
+    }
 }
 
 /// The letter of the conversion for a value that is one number.

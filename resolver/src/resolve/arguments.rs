@@ -263,14 +263,13 @@ impl<'a> Arguments<'a> {
             (Some(form), Language::C) => shown.and_then(|shown| value_members::mismatch(self.debug, shown, form)),
             (Some(_), Language::Rust) => None,
         };
-        let size = of.size;
-        argument.ty = Some(of);
+        argument.ty = Some(Arc::clone(&of));
         if declared.words == Some(DeclaredWords::Type) {
             words::add_names_of_type(argument);
         }
         let value = location.as_ref().ok().and_then(|location| location.entry_values().into_iter().next());
         let value = value.map(EntryValue::Expression);
-        match (location.and_then(|location| judge(location, size)), value) {
+        match (location.and_then(|location| judge(location, &of)), value) {
             (judged, Some(value)) => {
                 refuse(argument, entry_refusal(value, &self.locator.names));
                 if let Ok((Verdict::Live, None, location)) = judged {

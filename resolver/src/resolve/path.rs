@@ -14,6 +14,7 @@ use crate::address::Vaddr;
 use crate::dwarf::{Change, DebugInfo, Die, EntryValue, Frame, VariableLocation};
 use crate::english;
 use crate::location::{Location, LocationNames, PartError, Source};
+use crate::types::{Type, members_at};
 
 /// The way from a variable to an argument.
 pub(super) struct Path {
@@ -86,7 +87,7 @@ impl Locator<'_> {
         let (location, _) = self.variable(path, frame).ok()?;
         let mut moves = path.moves.iter();
         let location = moves.try_fold(location.ok()?, |location, to| self.moved(location, to, frame).ok())?;
-        let (.., location) = judge(location, size).ok()?;
+        let (location, _) = filled(location, size).ok()?;
         Some(location)
     }
 
@@ -206,26 +207,35 @@ pub(super) fn entry_refusal(value: EntryValue, names: &dyn LocationNames) -> Ref
     Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })
 }
 
-/// The verdict on a value of `size` bytes at a location, and why it is not better.
-pub(super) fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<Reason>, Location), Refusal> {
-    let Some(size) = size else {
+/// The verdict on a value of a type at a location, and why it is not better. Missing padding does not count.
+pub(super) fn judge(location: Location, of: &Type) -> Result<(Verdict, Option<Reason>, Location), Refusal> {
+    let (location, gone) = filled(location, of.size)?;
+    if of.size.is_none() {
         return Ok((Verdict::Live, Some(Reason::NoSize), location));
-    };
+    }
+    let mut members = members_at(of, &gone);
+    if !gone.is_empty() && !members.is_empty() {
+        members.retain(|member| !member.is_empty());
+        let bytes = gone.iter().map(|bits| bits.start / 8..bits.end.div_ceil(8)).collect();
+        return Ok((Verdict::Partial, Some(Reason::MissingBytes { bytes, members }), location));
+    }
+    let verdict = if location.is_constant() { Verdict::Constant } else { Verdict::Live };
+    Ok((verdict, None, location))
+}
+
+/// The location with all bits of a value of `size` bytes, and those of them that are nowhere.
+fn filled(mut location: Location, size: Option<u64>) -> Result<(Location, Vec<Range<u64>>), Refusal> {
+    let Some(size) = size else { return Ok((location, Vec::new())) };
     if let Some(Source::ImplicitPointer { .. }) = location.source() {
         return Err(Refusal::lost(Reason::ImplicitPointer));
     }
     location.fill(size);
-    let gone = location.optimized_out(size);
-    let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
-    if size > 0 && missing >= size.saturating_mul(8) {
-        return Err(Refusal::lost(Reason::NoPiece));
+    let gone: Vec<Range<u64>> = location.optimized_out(size).into_iter().map(|(from, to)| from..to).collect();
+    let missing: u64 = gone.iter().map(|bits| bits.end - bits.start).sum();
+    match size > 0 && missing >= size.saturating_mul(8) {
+        true => Err(Refusal::lost(Reason::NoPiece)),
+        false => Ok((location, gone)),
     }
-    if missing > 0 {
-        let bytes = gone.iter().map(|(from, to)| from / 8..to.div_ceil(8)).collect();
-        return Ok((Verdict::Partial, Some(Reason::MissingBytes { bytes }), location));
-    }
-    let verdict = if location.is_constant() { Verdict::Constant } else { Verdict::Live };
-    Ok((verdict, None, location))
 }
 
 /// The address of what is at a location.

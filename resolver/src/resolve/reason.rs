@@ -141,6 +141,9 @@ pub enum Reason {
     MissingBytes {
         /// Which bytes, counted from the first of the value.
         bytes: Vec<Range<u64>>,
+        /// The members that have one of them, as [`members_at`](crate::types::members_at) names them.
+        /// Empty for a value without members.
+        members: Vec<String>,
     },
     /// Live: the size of the type is not described.
     NoSize,

@@ -9,6 +9,7 @@ mod collection;
 mod collection_reader;
 mod decimal;
 mod float;
+mod holes;
 mod layout;
 mod limits;
 mod member_place;
@@ -33,6 +34,7 @@ mod wrappers;
 
 pub use choice::MemberChoice;
 pub use collection::{BitPlace, Collection, CollectionLayout, CollectionPart, NumberPlace};
+pub use holes::members_at;
 pub use limits::Limits;
 pub use member_place::{
     MemberContent, MemberPlace, MemberProblem, PlaceStep, VariantTest, is_name_of, variant_numbers,

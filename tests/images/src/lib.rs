@@ -431,7 +431,7 @@ pub fn everything() -> Resolution {
         args: Vec::new(),
     };
     let computed = Location::whole(Source::Value(Expr::constant(0)));
-    let missing = Reason::MissingBytes { bytes: std::iter::once(8..16).collect() };
+    let missing = Reason::MissingBytes { bytes: std::iter::once(8..16).collect(), members: Vec::new() };
     let args = vec![
         Argument {
             name: "self".into(),

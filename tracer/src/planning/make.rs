@@ -301,7 +301,7 @@ fn site(
 fn shown(wanted: &WantedArgument<'_>) -> Option<Arc<ShownType>> {
     let (argument, form) = (wanted.argument, wanted.form.clone()?);
     let gone = match export::fetch_whole(argument, true) {
-        Ok(Fetch::Whole(whole)) => whole.bytes.gone(),
+        Ok(Fetch::Whole(whole)) => whole.gone,
         _ => Vec::new(),
     };
     let (of, language) = (Arc::clone(argument.ty.as_ref()?), argument.language);
