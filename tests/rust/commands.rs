@@ -15,6 +15,7 @@ mod export_names;
 mod export_probes;
 mod export_texts;
 mod fix;
+mod gdb_values;
 mod guide;
 mod inlined;
 mod lambdas;

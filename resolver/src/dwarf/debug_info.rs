@@ -31,7 +31,7 @@ use gimli::constants as dw;
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
 use crate::location::{Expr, InfoOffset, Processor};
-use crate::types::{Language, Type};
+use crate::types::{Language, Type, TypePath};
 #[cfg(any(test, feature = "fuzzing"))]
 use crate::views::NO_VIEWS;
 use crate::views::ViewTable;
@@ -134,6 +134,15 @@ impl<'s> DebugInfo<'s> {
     /// pointers are left out.
     pub(crate) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         self.types.describe_value(of, depth)
+    }
+
+    /// The name by which a debugger finds a type; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn type_path(&self, of: TypeRef) -> Result<Option<TypePath>, Error> {
+        self.types.type_path(of)
     }
 
     /// As [`DebugInfo::describe_type`], but with only the name and size of a C structure or union

@@ -60,6 +60,7 @@ mod test_dwarf;
 mod test_machine;
 mod thread_locals;
 mod type_names;
+mod type_path;
 mod type_scopes;
 #[cfg(test)]
 mod type_tests;

@@ -180,7 +180,7 @@ impl Types<'_> {
     }
 
     /// The keyword that C writes before the name of a structure.
-    fn keyword(&self, die: Die, tag: DwTag) -> &'static str {
+    pub(super) fn keyword(&self, die: Die, tag: DwTag) -> &'static str {
         match self.dwarf_language(die) {
             Some(
                 dw::DW_LANG_C89

@@ -1,4 +1,4 @@
-//! The names of the scopes that a type is declared in: namespaces, modules, and other types.
+//! The scopes that a type is declared in: namespaces, modules, other types, functions and their blocks.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use super::unit::Die;
 use super::units::Units;
 use crate::Error;
 
-/// The offsets of types of a unit that are declared in another entry with a name, and the offset of
-/// that. Namespaces are among them.
+/// The offsets of types of a unit that are declared in another entry, and the offset of that. Namespaces, and
+/// functions with types in them, are among the types.
 #[derive(Debug, Default)]
 pub(super) struct TypeScopes {
     outer: HashMap<usize, usize>,
@@ -35,24 +35,35 @@ impl TypeScopes {
             while open.last().is_some_and(|(above, _)| *above >= depth) {
                 open.pop();
             }
-            let is_scope = matches!(
-                abbreviation.tag(),
+            match abbreviation.tag() {
                 dw::DW_TAG_namespace
-                    | dw::DW_TAG_module
-                    | dw::DW_TAG_structure_type
-                    | dw::DW_TAG_class_type
-                    | dw::DW_TAG_union_type
-                    | dw::DW_TAG_interface_type
-            );
-            if is_scope {
-                if let Some((_, outer)) = open.last() {
-                    scopes.outer.insert(die.offset, *outer);
+                | dw::DW_TAG_module
+                | dw::DW_TAG_structure_type
+                | dw::DW_TAG_class_type
+                | dw::DW_TAG_union_type
+                | dw::DW_TAG_interface_type
+                | dw::DW_TAG_enumeration_type
+                | dw::DW_TAG_typedef => {
+                    scopes.insert(die.offset, &open);
+                    open.push((depth, die.offset));
                 }
-                open.push((depth, die.offset));
+                dw::DW_TAG_subprogram | dw::DW_TAG_lexical_block => open.push((depth, die.offset)),
+                _ => {}
             }
         }
         walk.finish()?;
         Ok(scopes)
+    }
+
+    /// Adds a type with the scopes that are open, the innermost last.
+    fn insert(&mut self, of: usize, open: &[(isize, usize)]) {
+        let mut inner = of;
+        for (_, outer) in open.iter().rev() {
+            if self.outer.insert(inner, *outer).is_some() {
+                break;
+            }
+            inner = *outer;
+        }
     }
 
     /// The entries around a type, the innermost first.

@@ -100,14 +100,18 @@ impl<'s> Types<'s> {
     ///
     /// The debug information cannot be read there, or is circular.
     pub(super) fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
+        match self.strip_while(of, is_qualifier)? {
+            Some(of) if of.dimension == 0 => self.complete(of.die, self.units.tag(of.die)?).map(|die| Some(die.into())),
+            of => Ok(of),
+        }
+    }
+
+    /// The type without the entries around it that have such tags; `None` for `void`.
+    pub(super) fn strip_while(&self, of: TypeRef, is_outer: fn(DwTag) -> bool) -> Result<Option<TypeRef>, Error> {
         let mut of = of;
         for _ in 0..LINKS {
-            if of.dimension > 0 {
+            if of.dimension > 0 || !is_outer(self.units.tag(of.die)?) {
                 return Ok(Some(of));
-            }
-            let tag = self.units.tag(of.die)?;
-            if !is_qualifier(tag) {
-                return self.complete(of.die, tag).map(|die| Some(die.into()));
             }
             match self.type_of(of.die)? {
                 Some(inner) => of = inner,
@@ -115,6 +119,11 @@ impl<'s> Types<'s> {
             }
         }
         Err(self.units.error(of.die, DwarfProblem::EndlessType))
+    }
+
+    /// The scopes of the types of a unit.
+    pub(super) fn type_scopes(&self, unit: usize) -> Result<Arc<TypeScopes>, Error> {
+        self.scopes.get_or_make(unit, || TypeScopes::read(&self.units, unit))
     }
 
     /// The definition of a type that may be only declared: by its signature, or by name at the top

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use gimli::constants as dw;
 
 use super::members::{FoundMember, MemberBits};
-use super::type_scopes::TypeScopes;
 use super::types::{TypeRef, Types, is_pointer};
 use super::unit::Die;
 use crate::Error;
@@ -66,9 +65,8 @@ impl Types<'_> {
     /// The names of the scopes around a type, the outermost first, without their parameters. Anonymous
     /// scopes are left out.
     fn scopes_of(&self, die: Die) -> Result<Vec<String>, Error> {
-        let scopes = self.scopes.get_or_make(die.unit, || TypeScopes::read(&self.units, die.unit))?;
         let mut names = Vec::new();
-        for outer in scopes.around(die) {
+        for outer in self.type_scopes(die.unit)?.around(die) {
             let name = self.text_name(outer)?;
             names.push(name.split_once('<').map_or(&*name, |(base, _)| base).to_owned());
         }

@@ -130,6 +130,10 @@ pub fn argument(omission: &ArgumentOmission) -> String {
         ArgumentOmission::NoLocation => "its location is unknown".to_owned(),
         ArgumentOmission::WideText => "its characters are wide".to_owned(),
         ArgumentOmission::WholeValue(of) => format!("{} does not show whole values", tool(*of)),
+        ArgumentOmission::NotInMemory(of) => {
+            format!("it is not in memory, and {} shows whole values only from there", tool(*of))
+        }
+        ArgumentOmission::NoTypeName(of) => format!("{} cannot find its type by a name", tool(*of)),
         ArgumentOmission::Conversion { letter, type_name } => {
             format!("`%{letter}` of `{}` is not supported", shown(type_name))
         }

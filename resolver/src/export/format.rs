@@ -131,7 +131,16 @@ pub(super) struct Call {
 impl Call {
     /// The argument list of the call, with a line feed after the format: `"%d\n", x`.
     pub(super) fn list(&self) -> String {
-        let mut list = format!("\"{}\\n\"", self.format);
+        self.arguments("\\n")
+    }
+
+    /// The argument list of the call, without a line feed.
+    pub(super) fn unended(&self) -> String {
+        self.arguments("")
+    }
+
+    fn arguments(&self, end: &str) -> String {
+        let mut list = format!("\"{}{end}\"", self.format);
         for argument in &self.arguments {
             // Writing to a String cannot fail.
             let _ = write!(list, ", {argument}");

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill, most, smaller};
+use super::gdb_value::GdbValue;
 use super::load_addresses::LoadAddresses;
 use super::plan::{PlanEntry, PlannedArgument, Point, Precision, identifier};
 use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer, processor};
@@ -147,9 +148,13 @@ struct SizedText {
 /// become arguments.
 const LENGTH: char = '\0';
 
-/// The call of `printf`, and the texts that need commands before it.
+/// The calls of `printf`, with the values that are printed between them, and the texts that need commands before
+/// them.
 #[derive(Default)]
 struct PrintfCommand {
+    /// The calls before the last one, each with the value that follows it.
+    before: Vec<(Call, GdbValue)>,
+    /// The last call.
     call: Call,
     texts: Vec<SizedText>,
 }
@@ -160,15 +165,13 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: P
     fill(writer, MARK, point, &mut printed, PrintfCommand::text, |printed, conversion, wanted| {
         printed.express(&syntax, conversion, wanted)
     })?;
-    let call = printed.call.list();
-    if printed.texts.is_empty() {
-        writer.line(&format!("dprintf {place}, {call}"));
+    if printed.texts.is_empty() && printed.before.is_empty() {
+        writer.line(&format!("dprintf {place}, {}", printed.call.list()));
         return Ok(());
     }
     writer.line(&format!("break {place}"));
     writer.line("commands");
     writer.line("silent");
-    let mut lengths = String::new();
     for (index, text) in printed.texts.iter().enumerate() {
         let SizedText { data, length, most } = text;
         writer.line(&format!("set $smark_length_{index} = {length}"));
@@ -180,14 +183,29 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, processor: P
         writer.line(&format!("if $smark_length_{index} == 0"));
         writer.line(&format!("set $smark_data_{index} = (unsigned long)$sp"));
         writer.line("end");
-        let _ = write!(lengths, ", $smark_length_{index}");
     }
-    // gdb has no `%.*s`, so `eval` formats the lengths into the command.
-    let command = format!("printf {call}").replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
-    writer.line(&format!("eval \"{}\"{lengths}", command.replace(LENGTH, "%lu")));
+    let mut texts = 0..;
+    for (call, value) in &printed.before {
+        if !call.format.is_empty() {
+            writer.line(&printf(&call.unended(), &mut texts));
+        }
+        value.commands().iter().for_each(|line| writer.line(line));
+    }
+    writer.line(&printf(&printed.call.list(), &mut texts));
     writer.line("continue");
     writer.line("end");
     Ok(())
+}
+
+/// The command for a call of `printf`. `texts` numbers the texts with a length.
+fn printf(call: &str, texts: &mut std::ops::RangeFrom<usize>) -> String {
+    let lengths: String = call.matches(LENGTH).zip(texts).map(|(_, text)| format!(", $smark_length_{text}")).collect();
+    if lengths.is_empty() {
+        return format!("printf {call}");
+    }
+    // gdb has no `%.*s`, so `eval` formats the lengths into the command.
+    let command = format!("printf {call}").replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    format!("eval \"{}\"{lengths}", command.replace(LENGTH, "%lu"))
 }
 
 impl PrintfCommand {
@@ -219,7 +237,11 @@ impl PrintfCommand {
         let letter = conversion.specifier.letter();
         let fetch = wanted.fetch.as_ref().map_err(Clone::clone)?;
         let (conversion, argument) = match fetch {
-            Fetch::Whole(_) => return Err(ArgumentOmission::WholeValue(Tool::Gdb)),
+            Fetch::Whole(whole) => {
+                let value = GdbValue::new(syntax, whole)?;
+                self.before.push((std::mem::take(&mut self.call), value));
+                return Ok(());
+            }
             Fetch::Number { at, size, kind: NumberKind::Float } => {
                 let letter = match letter {
                     'F' => 'f',

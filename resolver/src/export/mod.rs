@@ -11,6 +11,7 @@ mod bpftrace;
 pub mod fetch;
 mod format;
 mod gdb;
+mod gdb_value;
 mod load_addresses;
 mod member_fetch;
 mod omission;

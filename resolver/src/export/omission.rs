@@ -93,6 +93,10 @@ pub enum ArgumentOmission {
     WideText,
     /// It is a whole value (`%p{}`), which the tool does not show.
     WholeValue(Tool),
+    /// It is a whole value that is not in memory, and the tool shows only those that are.
+    NotInMemory(Tool),
+    /// It is a whole value of a type that the tool cannot find by a name.
+    NoTypeName(Tool),
     /// The conversion of a value of this type is not supported.
     Conversion {
         /// The letter of the conversion.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::location::Expr;
-use crate::types::{Language, Type};
+use crate::types::{Language, Type, TypePath};
 
 /// A value that is fetched whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct WholeFetch {
     pub gone: Vec<Range<u64>>,
     /// Its type.
     pub of: Arc<Type>,
+    /// The name by which a debugger finds it; `None` if it has none.
+    pub path: Option<Arc<TypePath>>,
     /// The language that shows it.
     pub language: Language,
 }

@@ -36,7 +36,8 @@ pub fn fetch_whole(argument: &Argument, with_doubtful: bool) -> Result<Fetch, Ar
         Some(Source::Memory(address)) => ValueBytes::Memory { address: address.clone(), size },
         _ => ValueBytes::Parts { parts: parts(location, size, &mut gone)?, size },
     };
-    Ok(Fetch::Whole(Box::new(WholeFetch { bytes, gone, of: Arc::clone(of), language })))
+    let (of, path) = (Arc::clone(of), argument.type_path.clone());
+    Ok(Fetch::Whole(Box::new(WholeFetch { bytes, gone, of, path, language })))
 }
 
 /// The parts of a value that is not in memory as a whole. The bits that are nowhere go to `gone`.

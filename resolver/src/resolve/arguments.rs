@@ -264,6 +264,8 @@ impl<'a> Arguments<'a> {
             (Some(_), Language::Rust) => None,
         };
         argument.ty = Some(Arc::clone(&of));
+        // A type whose name cannot be read is shown without it.
+        argument.type_path = shown.and_then(|shown| self.debug.type_path(shown).ok().flatten()).map(Arc::new);
         if declared.words == Some(DeclaredWords::Type) {
             words::add_names_of_type(argument);
         }

@@ -22,7 +22,7 @@ use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
 use crate::location::{Expr, Location};
 use crate::rates::Compiler;
-use crate::types::{Language, Names, Type};
+use crate::types::{Language, Names, Type, TypePath};
 use crate::verdicts::Code;
 
 /// Everything that was found in the files that were looked at.
@@ -552,6 +552,9 @@ pub struct Argument {
     pub location_text: Option<Arc<str>>,
     /// Its type, which says how its bytes are read; `None` if not resolved.
     pub ty: Option<Arc<Type>>,
+    /// The name by which a debugger finds the type of a whole value (`%p{}`). `None` for other arguments, and
+    /// if it has no such name.
+    pub type_path: Option<Arc<TypePath>>,
     /// The language in whose notation its value is shown.
     pub language: Language,
     /// Why the verdict is not better; `None` if it needs no reason.
@@ -615,6 +618,7 @@ impl Argument {
             location: None,
             location_text: None,
             ty: None,
+            type_path: None,
             language: Language::default(),
             reason: None,
             at_entry: None,

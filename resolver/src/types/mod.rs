@@ -30,6 +30,7 @@ mod tree_reader;
 #[cfg(test)]
 mod tree_tests;
 mod tree_text;
+mod type_path;
 mod wrappers;
 
 pub use choice::MemberChoice;
@@ -56,5 +57,6 @@ pub use tree::{
 pub use tree_json::write_json;
 pub use tree_reader::{tree, tree_of};
 pub use tree_text::{write_lines, write_text};
+pub use type_path::{TypeNotation, TypePath};
 pub use wrappers::short_name;
 pub(crate) use wrappers::{is_letter, names_text, pointee, transparent};
