@@ -17,7 +17,7 @@ use simple_markers_resolver::types::{
 use simple_markers_resolver::views::ViewTable;
 use simple_markers_tests::fixture::{self, Fixture, Process, workspace};
 use simple_markers_tests::own_views::{example, with_own_types};
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{find, output, run, skipped};
 
 /// A value: its name, the text that the program prints, and its text and JSON as they are read.
 type Shown = (String, String, [String; 2]);
@@ -115,45 +115,54 @@ fn types_of_rusts_library_are_shown_as_debug_shows_them() {
     assert_eq!(json(&values, "times"), r#"["1.5s","42ns","0ns"]"#);
 }
 
-#[test]
-fn types_of_libstdcxx_are_shown_with_their_elements() {
-    if find("g++").is_none() {
-        return;
+/// The compilers, each with the library that it takes.
+fn cpp_compiler(name: &str) -> Option<Command> {
+    let (compiler, flags): (_, &[&str]) = match name {
+        "libc++" => ("clang++", &["-stdlib=libc++"]),
+        compiler => (compiler, &[]),
+    };
+    let mut command = Command::new(find(compiler)?);
+    command.args(flags).args(["-std=c++17", "-g", "-O0", "-I"]).arg(workspace().join("markers/include"));
+    if name == "libc++" {
+        let mut empty = Command::new(compiler);
+        empty.args(flags).args(["-fsyntax-only", "-include", "version", "-x", "c++", "/dev/null"]);
+        if !output(&mut empty).status.success() {
+            skipped("libc++ is not installed");
+            return None;
+        }
     }
+    Some(command)
+}
+
+#[test(cases = ["g++", "clang++", "libc++"])]
+fn types_of_the_library_of_cpp_are_shown_with_their_elements(compiler: &str) {
+    let Some(mut build) = cpp_compiler(compiler) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("views");
-    let include = workspace().join("markers/include");
-    run(Command::new("g++")
-        .args(["-std=c++17", "-g", "-O0", "-I"])
-        .arg(include)
-        .arg(workspace().join("tests/views/main.cc"))
-        .arg("-o")
-        .arg(&program));
+    run(build.arg(workspace().join("tests/views/main.cc")).arg("-o").arg(&program));
     let values = shown(&program);
-    let expected = [
-        "text",
-        "longer",
-        "part",
-        "numbers",
-        "jobs",
-        "tree",
-        "set",
-        "list",
-        "hash",
-        "hashed",
-        "unique",
-        "shared",
-        "none",
-        "maybe",
-        "not_there",
-        "weak",
-    ];
-    assert_eq!(names(&values), expected);
+    let source = fs::read_to_string(workspace().join("tests/views/main.cc")).expect("the source");
+    let marked: Vec<_> = source.split("simple_mark(views:").skip(1).filter_map(|rest| rest.split(',').next()).collect();
+    assert_eq!(names(&values), marked);
     let json = |name| json(&values, name);
     assert_eq!(
         [json("tree"), json("hash"), json("maybe"), json("not_there"), json("none")],
         [r#"{"a":1,"b":2}"#, r#"[[7,{"id":7,"name":"seven"}]]"#, "4", "null", "null"]
     );
+    assert_eq!(
+        [json("pair"), json("tuple"), json("single"), json("second"), json("third"), json("valueless")],
+        [
+            r#"{"first":1,"second":"one"}"#,
+            r#"[1,"two",{},0.5]"#,
+            "[7]",
+            r#"{"1":"text"}"#,
+            r#"{"2":{"id":2,"name":"b"}}"#,
+            "null"
+        ]
+    );
+    assert_eq!([json("in_front"), json("forward"), json("no_function")], [r#"["a","b","c","d"]"#, "[1,2,3]", "null"]);
+    let referred = r#"{"number":5,"text":"there","letter":"t","named":-7,"job":{"id":1,"name":"job"}}"#;
+    assert_eq!([json("references"), json("wrapped")], [referred, "5"]);
 }
 
 #[test]

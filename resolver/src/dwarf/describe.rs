@@ -8,15 +8,15 @@ use gimli::{AttributeValue, constants as dw};
 
 use super::members::{MemberBits, RawMember};
 use super::types::Types;
-use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
+use super::types::{TypeRef, constant, is_aggregate, is_pointer, is_reference, wrap};
 use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
 use super::views::{RawView, RecordPart, Spot};
 use crate::Error;
 use crate::text;
 use crate::types::{
-    Collection, CollectionPart, Language, Member, NULLOPT, OPTIONAL, OpaqueReason, Sequence, Shape, Type, Variant,
-    Variants,
+    Collection, CollectionPart, Language, Member, NULLOPT, NULLPTR, OPTIONAL, OpaqueReason, Sequence, Shape, TARGET,
+    Type, VALUELESS, Variant, Variants,
 };
 
 /// The most types in one description.
@@ -110,7 +110,7 @@ impl<'a, 's> Describer<'a, 's> {
         if let Some(known) = self.known.get(&(of, depth)) {
             return Ok(Arc::clone(known));
         }
-        let name: Arc<str> = self.info.type_name(Some(of))?.into();
+        let name: Arc<str> = self.named(of)?.into();
         let Some(left) = self.left.checked_sub(1) else { return Ok(opaque(name, None, OpaqueReason::TooManyTypes)) };
         if nesting > NESTING {
             return Ok(opaque(name, None, OpaqueReason::TooDeep));
@@ -125,6 +125,18 @@ impl<'a, 's> Describer<'a, 's> {
         let described = Arc::new(Type { name, size, shape });
         self.known.insert((of, depth), Arc::clone(&described));
         Ok(described)
+    }
+
+    /// The name of a type. A reference has its own, because that says what it is.
+    fn named(&self, of: TypeRef) -> Result<String, Error> {
+        if self.info.type_tag(of)? == dw::DW_TAG_typedef {
+            if let Some(reference) = self.info.strip(of)? {
+                if is_reference(self.info.type_tag(reference)?) {
+                    return self.info.type_name(Some(reference));
+                }
+            }
+        }
+        self.info.type_name(Some(of))
     }
 
     /// The type of a part. An error here makes only this part opaque.
@@ -290,7 +302,18 @@ impl<'a, 's> Describer<'a, 's> {
         let language = self.info.language(die);
         let rust = language == Language::Rust;
         if let Some(view) = self.info.view(die, language)? {
-            return self.view(view, depth, nesting);
+            return match view {
+                RawView::Value(spot) => {
+                    let value = self.inner(Some(spot.of), depth, nesting);
+                    let size = self.info.type_size(die.into())?;
+                    match &value.shape {
+                        // What is around it has its shape, so a number must have its size too.
+                        shape if value.size == size || is_sizeless(shape) => Ok(shape.clone()),
+                        _ => self.plain(die, is_union, depth, nesting),
+                    }
+                }
+                view => self.view(view, depth, nesting),
+            };
         }
         if rust {
             if let Some(sequence) = self.info.sequence(die.into())? {
@@ -321,6 +344,11 @@ impl<'a, 's> Describer<'a, 's> {
                 return Ok(Shape::Variants(Arc::new(Variants { discriminant, variants: described, common })));
             }
         }
+        self.plain(die, is_union, depth, nesting)
+    }
+
+    /// A structure or union as the members that it has.
+    fn plain(&mut self, die: Die, is_union: bool, depth: u32, nesting: u32) -> Result<Shape, Error> {
         let members = self.info.members(die)?;
         let members = self.all(&members, depth, nesting).into();
         Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
@@ -339,24 +367,33 @@ impl<'a, 's> Describer<'a, 's> {
                 let element = self.behind_pointer(element, depth, nesting)?;
                 Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element }))
             }
+            // `describe` takes its shape as that of the whole.
+            RawView::Value(spot) => self.inner(Some(spot.of), depth, nesting).shape.clone(),
             RawView::Optional { engaged, value } => {
                 let flag = self.part((engaged.bit, engaged.of), nesting);
-                let none = Shape::Enumeration { signed: false, enumerators: Arc::new([("nullopt".into(), 0)]) };
-                let none = Type { name: "nullopt".into(), size: flag.of.size, shape: none };
-                let none = Member { of: Arc::new(none), ..flag.clone() };
-                let value = Member {
-                    name: "value".into(),
-                    bit_offset: value.bit,
-                    bit_size: None,
-                    of: self.inner(Some(value.of), depth, nesting),
-                };
-                let variant = |name: &str, value, member| Variant {
-                    values: Some(vec![(value, value)]),
-                    name: name.into(),
-                    members: vec![member],
-                };
-                let variants = vec![variant(NULLOPT, 0, none), variant(OPTIONAL, 1, value)];
+                let none = constant_value("nullopt", 0, &flag);
+                let value = self.placed("value", value, depth, nesting);
+                let variants = vec![variant(NULLOPT, (0, 0), none), variant(OPTIONAL, (1, 1), value)];
                 Shape::Variants(Arc::new(Variants { discriminant: Some(flag), variants, common: Vec::new() }))
+            }
+            RawView::Function { engaged, target } => {
+                let flag = self.unsigned_part(engaged, nesting);
+                let none = constant_value("nullptr", 0, &flag);
+                let mut value = self.part((target.bit, target.of), nesting);
+                value.of = Arc::new(Type { shape: Shape::Function, ..Type::clone(&value.of) });
+                let variants = vec![variant(NULLPTR, (0, 0), none), variant(TARGET, (1, highest(&flag)), value)];
+                Shape::Variants(Arc::new(Variants { discriminant: Some(flag), variants, common: Vec::new() }))
+            }
+            RawView::Variant { index, items } => {
+                let index = self.unsigned_part(index, nesting);
+                let none = highest(&index);
+                let mut variants = vec![variant(VALUELESS, (none, none), constant_value("valueless", none, &index))];
+                for (number, item) in (0..none).zip(items) {
+                    let name = number.to_string();
+                    let value = self.placed(&name, item, depth, nesting);
+                    variants.push(variant(&name, (number, number), value));
+                }
+                Shape::Variants(Arc::new(Variants { discriminant: Some(index), variants, common: Vec::new() }))
             }
             RawView::Small { tag, inline_tags, inline, heap, element } => {
                 let discriminant = Member { bit_size: tag.bits, ..self.part((tag.bit, tag.of), nesting) };
@@ -418,6 +455,19 @@ impl<'a, 's> Describer<'a, 's> {
         Member { name: "".into(), bit_offset, bit_size: None, of: self.inner(Some(of), 0, nesting) }
     }
 
+    /// A number as one without a sign.
+    fn unsigned_part(&mut self, spot: Spot, nesting: u32) -> Member {
+        let part = self.part((spot.bit, spot.of), nesting);
+        let of = Type { shape: Shape::Integer { signed: false }, ..Type::clone(&part.of) };
+        Member { of: Arc::new(of), bit_size: spot.bits, ..part }
+    }
+
+    /// A member of this name at a place.
+    fn placed(&mut self, name: &str, spot: Spot, depth: u32, nesting: u32) -> Member {
+        let of = self.inner(Some(spot.of), depth, nesting);
+        Member { name: name.into(), bit_offset: spot.bit, bit_size: spot.bits, of }
+    }
+
     fn all(&mut self, members: &[RawMember], depth: u32, nesting: u32) -> Vec<Member> {
         let mut described = Vec::with_capacity(members.len());
         for raw in members {
@@ -436,6 +486,38 @@ impl<'a, 's> Describer<'a, 's> {
         let of = self.inner(raw.of, depth, nesting);
         Ok(Member { name: raw.name.as_str().into(), bit_offset, bit_size, of })
     }
+}
+
+/// A variant with one member, which a number in a range stands for.
+fn variant(name: &str, values: (i128, i128), member: Member) -> Variant {
+    Variant { values: Some(vec![values]), name: name.into(), members: vec![member] }
+}
+
+/// What stands for a value that is not there: the only enumerator of the number that says so.
+fn constant_value(name: &str, value: i128, number: &Member) -> Member {
+    let shape = Shape::Enumeration { signed: false, enumerators: Arc::new([(name.into(), value)]) };
+    let of = Type { name: name.into(), size: number.of.size, shape };
+    Member { of: Arc::new(of), ..number.clone() }
+}
+
+/// The highest number that has as many bits as one without a sign.
+fn highest(number: &Member) -> i128 {
+    let bits = number.bit_size.or(number.of.size.and_then(|size| size.checked_mul(8))).unwrap_or(0);
+    let bits = u32::try_from(bits).unwrap_or(u32::MAX);
+    1i128.checked_shl(bits.min(64)).map_or(0, |end| end.saturating_sub(1))
+}
+
+/// Whether values are read without the size of their type.
+fn is_sizeless(shape: &Shape) -> bool {
+    matches!(
+        shape,
+        Shape::Array { .. }
+            | Shape::Struct { .. }
+            | Shape::Union { .. }
+            | Shape::Variants(_)
+            | Shape::Sequence(_)
+            | Shape::Collection(_)
+    )
 }
 
 fn opaque(name: Arc<str>, size: Option<u64>, why: OpaqueReason) -> Arc<Type> {

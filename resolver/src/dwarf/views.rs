@@ -10,8 +10,18 @@ use super::members::{FoundMember, MemberBits};
 use super::types::{TypeRef, Types, is_pointer};
 use super::unit::Die;
 use crate::Error;
-use crate::types::{BitPlace, CollectionLayout, Language, NumberPlace, SequenceKind};
-use crate::views::{TypeView, ViewKind, ViewPath, ViewStep, ViewTable};
+use crate::types::{BitPlace, BlockPosition, CollectionLayout, Language, NumberPlace, SequenceKind};
+use crate::views::{TypeView, ViewKind, ViewPart, ViewPath, ViewStep, ViewTable};
+
+/// The bytes of a block of libc++'s `std::deque`.
+const BLOCK_SIZE: u64 = 4096;
+/// The bytes from which on an element is large there,
+const LARGE_ELEMENT: u64 = 256;
+/// and how many of these a block has.
+const LARGE_ELEMENTS: u64 = 16;
+
+/// The most items of a tuple or a variant.
+const MAX_ITEMS: usize = 64;
 
 /// A part of an object: its first bit, and its type.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +41,12 @@ pub(super) enum RawView {
     Sequence { kind: SequenceKind, data: Spot, length: Spot, element: TypeRef },
     /// A value that is there if a Boolean is true.
     Optional { engaged: Spot, value: Spot },
+    /// A part that begins where the object does.
+    Value(Spot),
+    /// One of several values, and which one.
+    Variant { index: Spot, items: Vec<Spot> },
+    /// The address of a function, which is there if a number is not 0.
+    Function { engaged: Spot, target: Spot },
     /// A text or elements, which are in the object if a number is in a range.
     Small { tag: Spot, inline_tags: (i128, i128), inline: CollectionLayout, heap: Box<RawView>, element: TypeRef },
     /// A collection.
@@ -85,6 +101,9 @@ impl Types<'_> {
             }
             return Ok(Some(RawView::Record(parts)));
         }
+        if let ViewKind::Tuple | ViewKind::Variant = view.kind {
+            return self.fitted_items(view, of);
+        }
         let mut spots = HashMap::new();
         for part in &view.parts {
             let Some(spot) = self.spot(of, &part.paths)? else { return Ok(None) };
@@ -112,7 +131,11 @@ impl Types<'_> {
                     let kind = SequenceKind::Elements;
                     return Ok(key.map(|key| RawView::Sequence { kind, data, length, element: key.of }));
                 };
-                let Some(element) = self.type_of(pointer.die)? else { return Ok(None) };
+                let element = match key {
+                    Some(key) => Some(key.of),
+                    None => self.type_of(pointer.die)?,
+                };
+                let Some(element) = element else { return Ok(None) };
                 let is_byte = self.type_size(element)? == Some(1);
                 let kind = if is_byte { SequenceKind::Text } else { SequenceKind::Elements };
                 return Ok(Some(RawView::Sequence { kind, data, length, element }));
@@ -150,9 +173,54 @@ impl Types<'_> {
                 }
             }
             ViewKind::Linked => match (number("first")?, number("length")?, number("next")?) {
-                (Some(first), Some(length), Some(next)) => CollectionLayout::Linked { first, length, next },
+                (Some(_), None, Some(_)) if get("length").is_some() => return Ok(None),
+                (Some(first), length, Some(next)) => CollectionLayout::Linked { first, length, next },
                 _ => return Ok(None),
             },
+            ViewKind::Blocks => match (number("table")?, number("first")?, number("length")?, entry) {
+                (Some(table), Some(first), Some(length), Some(stride)) => {
+                    let block = BLOCK_SIZE.checked_div(stride).filter(|_| stride < LARGE_ELEMENT);
+                    let block = block.unwrap_or(LARGE_ELEMENTS);
+                    CollectionLayout::Blocks { table, first, length, block, stride }
+                }
+                _ => return Ok(None),
+            },
+            ViewKind::BlockRange => {
+                let position = |element: &str, block: &str, entry: &str| -> Result<Option<BlockPosition>, Error> {
+                    let (element, block, entry) = (number(element)?, number(block)?, number(entry)?);
+                    let all = element.zip(block).zip(entry);
+                    Ok(all.map(|((element, block), entry)| BlockPosition { element, block, entry }))
+                };
+                let start = position("start", "start_block", "start_entry")?;
+                // The end of the last block is not needed.
+                let end = position("end", "end_block", "end_entry")?;
+                match (start, number("start_block_end")?, end, entry.filter(|stride| *stride > 0)) {
+                    (Some(start), Some(start_block_end), Some(end), Some(stride)) => {
+                        CollectionLayout::BlockRange { start, start_block_end, end, stride }
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            ViewKind::Value => {
+                let Some(value) = get("value").filter(|value| value.bit == 0 && value.bits.is_none()) else {
+                    return Ok(None);
+                };
+                if let Some(key) = key {
+                    let Some(array) = self.strip(value.of)? else { return Ok(None) };
+                    let is_array = self.type_tag(array)? == dw::DW_TAG_array_type;
+                    let element = if is_array { self.element(array)? } else { None };
+                    let element = element.map(|element| self.strip(element)).transpose()?.flatten();
+                    if element.is_none() || element != self.strip(key.of)? {
+                        return Ok(None);
+                    }
+                }
+                return Ok(Some(RawView::Value(value)));
+            }
+            ViewKind::Function => {
+                let (Some(engaged), Some(target)) = (get("engaged"), get("target")) else { return Ok(None) };
+                let is_number = number("engaged")?.is_some() && number("target")?.is_some();
+                return Ok(is_number.then_some(RawView::Function { engaged, target }));
+            }
             ViewKind::BinaryTree => match (number("root")?, number("length")?, number("left")?, number("right")?) {
                 (Some(root), Some(length), Some(left), Some(right)) => {
                     CollectionLayout::BinaryTree { root, length, left, right }
@@ -175,7 +243,7 @@ impl Types<'_> {
                 }
             }
             ViewKind::SmallSequence | ViewKind::SmallText => return self.fitted_small(kind, spots),
-            ViewKind::Record => return Ok(None),
+            ViewKind::Record | ViewKind::Tuple | ViewKind::Variant => return Ok(None),
         };
         Ok(Some(RawView::Collection { layout, is_set: get("set").is_some(), key, value: get("value") }))
     }
@@ -212,6 +280,46 @@ impl Types<'_> {
         Ok(Some(RawView::Small { tag, inline_tags, inline, heap, element }))
     }
 
+    /// A tuple or a variant: items in a chain of structures, or each in a base class.
+    fn fitted_items(&self, view: &TypeView, of: TypeRef) -> Result<Option<RawView>, Error> {
+        let part = |name: &str| view.parts.iter().find(|part| *part.name == *name);
+        let (Some(first), Some(item)) = (part("first"), part("item")) else { return Ok(None) };
+        let Some(mut place) = self.spot(of, &first.paths)? else { return Ok(None) };
+        let from = |outer: Spot, part: &ViewPart| {
+            let found = self.spot(outer.of, &part.paths)?;
+            let within = |spot: Spot| Some(Spot { bit: outer.bit.checked_add(spot.bit)?, ..spot });
+            Ok::<_, Error>(found.and_then(within))
+        };
+        let mut items = Vec::new();
+        match part("next") {
+            Some(next) => {
+                while let Some(found) = from(place, item)?.filter(|_| items.len() < MAX_ITEMS) {
+                    items.push(found);
+                    let Some(inner) = from(place, next)? else { break };
+                    place = inner;
+                }
+            }
+            None => {
+                for number in 0..MAX_ITEMS {
+                    let Some(base) = self.walked_step(place, &ViewStep::Base(number))? else { break };
+                    items.extend(from(base, item)?);
+                }
+            }
+        }
+        if items.is_empty() {
+            return Ok(None);
+        }
+        if view.kind == ViewKind::Tuple {
+            let names = (0..).map(|number: usize| number.to_string().into());
+            let parts = items.into_iter().zip(names);
+            return Ok(Some(RawView::Record(
+                parts.map(|(spot, name)| RecordPart { name, spot, is_boolean: false }).collect(),
+            )));
+        }
+        let index = part("index").map(|index| self.spot(of, &index.paths)).transpose()?.flatten();
+        Ok(index.map(|index| RawView::Variant { index, items }))
+    }
+
     /// What the first of some paths that exists leads to. Of `TYPE@PLACE` it is the type of the first
     /// path, as far behind the second as it is in its object.
     fn spot(&self, start: TypeRef, paths: &[ViewPath]) -> Result<Option<Spot>, Error> {
@@ -239,7 +347,7 @@ impl Types<'_> {
         Ok(Some(spot))
     }
 
-    fn walked_step(&self, Spot { bit, of, .. }: Spot, step: &ViewStep) -> Result<Option<Spot>, Error> {
+    fn walked_step(&self, Spot { bit, bits, of }: Spot, step: &ViewStep) -> Result<Option<Spot>, Error> {
         let within = |found: Option<(u64, TypeRef)>| {
             found.and_then(|(bits, of)| Some(Spot { bit: bit.checked_add(bits)?, bits: None, of }))
         };
@@ -261,6 +369,35 @@ impl Types<'_> {
                 for (child, tag) in self.units.children(die)? {
                     if tag == dw::DW_TAG_typedef && *self.text_name(child)? == **name {
                         return Ok(Some(Spot { bit: 0, bits: None, of: child.into() }));
+                    }
+                }
+                return Ok(None);
+            }
+            ViewStep::Bits { first, count } => {
+                let size = self.type_size(of)?.unwrap_or(0).saturating_mul(8);
+                let is_inside = first.checked_add(*count).is_some_and(|end| end <= size) && !self.is_big_endian();
+                // Not those of bits.
+                let bits = Some(*count).filter(|_| is_inside && bits.is_none());
+                return Ok(bits.and_then(|_| Some(Spot { bit: bit.checked_add(*first)?, bits, of })));
+            }
+            ViewStep::Base(_) | ViewStep::NamedBase(_) => {
+                let Some(die) = self.aggregate(of)? else { return Ok(None) };
+                let is_it = |number: usize, of: TypeRef| {
+                    Ok::<_, Error>(match step {
+                        ViewStep::Base(wanted) => number == *wanted,
+                        ViewStep::NamedBase(wanted) => {
+                            let Some(base) = self.strip(of)? else { return Ok(false) };
+                            self.text_name(base.die)?.split('<').next() == Some(&**wanted)
+                        }
+                        _ => false,
+                    })
+                };
+                let bases = self.units.children(die)?.into_iter().filter(|(_, tag)| *tag == dw::DW_TAG_inheritance);
+                for (number, (base, _)) in bases.enumerate() {
+                    let member = self.member_at(base)?;
+                    let (Some(of), Ok(place)) = (member.of, member.place) else { continue };
+                    if is_it(number, of)? {
+                        return Ok(within(Some((place.bit_offset, of))));
                     }
                 }
                 return Ok(None);

@@ -29,6 +29,7 @@ fn problem(problem: &ViewProblem) -> String {
                 PathProblem::EmptyStep => "a step is empty",
                 PathProblem::Parameter => "behind `$` is the number of a template parameter",
                 PathProblem::TwoPlaces => "there is more than one `@`",
+                PathProblem::Bits => "bits are `[FIRST:COUNT]`, with a count from 1 to 64",
             };
             format!("`{path}` is no path: {why}")
         }

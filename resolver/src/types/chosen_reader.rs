@@ -49,8 +49,8 @@ impl TreeReader<'_> {
             Shape::Pointer { to } => {
                 let kind = match self.is_raw(of) {
                     true => AddressKind::Raw,
-                    false if of.name.starts_with('&') => AddressKind::Reference,
-                    false => AddressKind::Owner,
+                    false if self.is_rust() && !of.name.starts_with('&') => AddressKind::Owner,
+                    false => AddressKind::Reference,
                 };
                 let address = self.address(of, object, at)?;
                 behind(self, kind, address, to.as_deref().map(|to| (0, to)))

@@ -99,8 +99,9 @@ pub enum CollectionLayout {
     Linked {
         /// The address of the first node; 0 if there is none.
         first: NumberPlace,
-        /// How many nodes there are.
-        length: NumberPlace,
+        /// How many nodes there are. `None` if the address 0 ends the list: `std::forward_list`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<NumberPlace>,
         /// The address of the next node, in a node.
         next: NumberPlace,
     },
@@ -140,6 +141,31 @@ pub enum CollectionLayout {
         /// Whether they are the bytes of a text.
         is_text: bool,
     },
+    /// Elements in blocks of the same length, whose addresses are in a table: libc++'s `std::deque`.
+    Blocks {
+        /// The address of the table.
+        table: NumberPlace,
+        /// The number of the first element, counted from the start of the first block of the table.
+        first: NumberPlace,
+        /// How many elements there are.
+        length: NumberPlace,
+        /// How many elements a block has.
+        block: u64,
+        /// The distance of elements.
+        stride: u64,
+    },
+    /// Elements in blocks of the same length, whose addresses are in a table, from an address up to
+    /// another one: libstdc++'s `std::deque`.
+    BlockRange {
+        /// The first element.
+        start: BlockPosition,
+        /// The address behind the last element of the first block.
+        start_block_end: NumberPlace,
+        /// Behind the last element, in its block or at the start of the next one.
+        end: BlockPosition,
+        /// The distance of elements.
+        stride: u64,
+    },
     /// An address of the internet: 4 or 16 bytes in the order of the network.
     Internet {
         /// The first byte.
@@ -147,6 +173,17 @@ pub enum CollectionLayout {
         /// How many bytes there are.
         size: u64,
     },
+}
+
+/// A position in one of several blocks: where its addresses are in the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BlockPosition {
+    /// The address of the element.
+    pub element: NumberPlace,
+    /// The address of its block.
+    pub block: NumberPlace,
+    /// The address of the entry of the table that has the address of the block.
+    pub entry: NumberPlace,
 }
 
 impl<R> Collection<R> {

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use super::object::{Object, ReadContext};
-use super::{CollectionLayout, NumberPlace, ValueProblem};
+use super::{BlockPosition, CollectionLayout, NumberPlace, ValueProblem};
 
 /// The entries of a collection: the address of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CollectionEntries {
     /// The first entries, or all.
     pub(super) entries: Vec<CollectionEntry>,
-    /// How many there are.
-    pub(super) total: u64,
+    /// How many there are. `None` if that is not known; then some are missing.
+    pub(super) total: Option<u64>,
 }
 
 /// An entry of a collection.
@@ -28,6 +28,9 @@ const HEIGHT: u64 = 64;
 
 /// Maximum number of keys of a node of a tree with several (`alloc::collections::btree::node::CAPACITY`).
 pub(super) const BTREE_KEYS: u64 = 11;
+
+/// The most bytes of all elements: half of all addresses.
+const MOST_BYTES: u64 = i64::MAX as u64;
 
 /// Most control bytes that are read at once.
 const CONTROL_BYTES: u64 = 64;
@@ -65,7 +68,11 @@ pub(super) fn entries(
         CollectionLayout::HashTable { control, mask, length, stride } => {
             let (control, mask, total) = (own(control)?, own(mask)?, own(length)?);
             if total > mask {
-                return if total == 0 { Ok(CollectionEntries::default()) } else { Err(ValueProblem::Inconsistent) };
+                return if total == 0 {
+                    Ok(CollectionEntries { entries: Vec::new(), total: Some(0) })
+                } else {
+                    Err(ValueProblem::Inconsistent)
+                };
             }
             reader.table(control, mask.saturating_add(1), total, stride)?;
             total
@@ -78,7 +85,26 @@ pub(super) fn entries(
             }
             total
         }
-        CollectionLayout::Linked { first, length, next } => {
+        CollectionLayout::Linked { first, length: None, next } => {
+            let (mut node, mut known) = (own(first)?, HashSet::new());
+            while node != 0 && !reader.is_full() {
+                if !known.insert(node) {
+                    return Err(ValueProblem::Inconsistent);
+                }
+                reader.entries.push(CollectionEntry { address: node, index: 0 });
+                match reader.at(node, next) {
+                    Ok(next) => node = next,
+                    // Not even the first one is there.
+                    Err(problem) if problem != ValueProblem::NotCaptured && reader.entries.len() == 1 => {
+                        return Err(problem);
+                    }
+                    Err(_) => break,
+                }
+            }
+            let total = (node == 0).then_some(reader.entries.len() as u64);
+            return Ok(CollectionEntries { entries: reader.entries, total });
+        }
+        CollectionLayout::Linked { first, length: Some(length), next } => {
             let (mut node, total) = (own(first)?, own(length)?);
             let mut known = HashSet::new();
             while (reader.entries.len() as u64) < total && !reader.is_full() {
@@ -102,12 +128,83 @@ pub(super) fn entries(
             reader.check(total)?;
             total
         }
+        CollectionLayout::Blocks { table, first, length, block, stride } => {
+            let (table, first, total) = (own(table)?, own(first)?, own(length)?);
+            if first.checked_add(total).and_then(|end| end.checked_mul(stride)).is_none_or(|end| end > MOST_BYTES) {
+                return Err(ValueProblem::Inconsistent);
+            }
+            let at = |number: u64| {
+                let number = first.saturating_add(number);
+                Some((number.checked_div(block)?, number.checked_rem(block)?))
+            };
+            let mut entry = None;
+            for number in 0..total.min(reader.most as u64) {
+                let Some((of, index)) = at(number) else { break };
+                let address = match entry.filter(|(known, _)| *known == of) {
+                    Some((_, address)) => address,
+                    None => match reader.at(table, NumberPlace { offset: of.saturating_mul(8), size: 8 }) {
+                        Ok(address) => address,
+                        Err(problem) => return reader.ended(total, problem),
+                    },
+                };
+                entry = Some((of, address));
+                let address = address.wrapping_add(index.wrapping_mul(stride));
+                reader.entries.push(CollectionEntry { address, index: 0 });
+            }
+            total
+        }
+        CollectionLayout::BlockRange { start, start_block_end, end, stride } => {
+            let all = |position: BlockPosition| -> Result<[u64; 3], ValueProblem> {
+                Ok([own(position.element)?, own(position.block)?, own(position.entry)?])
+            };
+            let ([start, start_block, start_entry], [end, end_block, end_entry]) = (all(start)?, all(end)?);
+            let elements = |from: u64, to: u64| {
+                let bytes = to.checked_sub(from).filter(|bytes| bytes.checked_rem(stride) == Some(0));
+                bytes.and_then(|bytes| bytes.checked_div(stride)).ok_or(ValueProblem::Inconsistent)
+            };
+            let block = elements(start_block, own(start_block_end)?)?;
+            let (skipped, last) = (elements(start_block, start)?, elements(end_block, end)?);
+            let blocks = end_entry.checked_sub(start_entry).filter(|bytes| bytes % 8 == 0).map(|bytes| bytes / 8);
+            let blocks = blocks.ok_or(ValueProblem::Inconsistent)?;
+            let total = blocks.checked_mul(block).and_then(|all| all.checked_add(last)?.checked_sub(skipped));
+            let total = total.filter(|total| total.checked_mul(stride).is_some_and(|bytes| bytes <= MOST_BYTES));
+            let total = total.ok_or(ValueProblem::Inconsistent)?;
+            if skipped > block || last > block || blocks == 0 && start_block != end_block {
+                return Err(ValueProblem::Inconsistent);
+            }
+            for number in 0..=blocks {
+                let first = if number == 0 { skipped } else { 0 };
+                let behind = if number == blocks { last } else { block };
+                let place = NumberPlace { offset: number.saturating_mul(8), size: 8 };
+                // The object itself has the addresses of the first and of the last block.
+                let address = match number {
+                    0 => start_block,
+                    _ if number == blocks => end_block,
+                    _ if reader.is_full() => break,
+                    _ => match reader.at(start_entry, place) {
+                        Ok(address) => address,
+                        Err(problem) => return reader.ended(total, problem),
+                    },
+                };
+                for index in first..behind {
+                    if reader.is_full() {
+                        break;
+                    }
+                    let address = address.wrapping_add(index.wrapping_mul(stride));
+                    reader.entries.push(CollectionEntry { address, index: 0 });
+                }
+                if reader.is_full() {
+                    break;
+                }
+            }
+            total
+        }
         CollectionLayout::Pointer { .. }
         | CollectionLayout::Duration { .. }
         | CollectionLayout::Inline { .. }
         | CollectionLayout::Internet { .. } => 0,
     };
-    Ok(CollectionEntries { entries: reader.entries, total })
+    Ok(CollectionEntries { entries: reader.entries, total: Some(total) })
 }
 
 /// A number in an object that begins at the bit `start`.
@@ -142,7 +239,7 @@ impl EntryReader<'_> {
         match is_wrong || self.entries.is_empty() && problem != ValueProblem::NotCaptured {
             true if self.entries.len() as u64 > total => Err(ValueProblem::Inconsistent),
             true => Err(problem),
-            false => Ok(CollectionEntries { entries: self.entries, total }),
+            false => Ok(CollectionEntries { entries: self.entries, total: Some(total) }),
         }
     }
 

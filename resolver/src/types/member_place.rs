@@ -5,8 +5,11 @@
 
 use std::sync::Arc;
 
-use super::wrappers::{is_letter, pointee, short_name, transparent};
-use super::{CollectionLayout, Language, Member, NULLOPT, OPTIONAL, SequenceKind, Shape, Type, Variant, Variants};
+use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
+use super::{
+    CollectionLayout, Language, Member, NULLOPT, NULLPTR, OPTIONAL, SequenceKind, Shape, TARGET, Type, Variant,
+    Variants,
+};
 
 /// The most pointers that lead to a member.
 const MAX_POINTERS: usize = 8;
@@ -155,11 +158,11 @@ impl MemberPlace {
                 Shape::Float if matches!(of.size, Some(4 | 8)) => return Ok((place, MemberContent::Number)),
                 Shape::Function => return Ok((place, MemberContent::Number)),
                 Shape::Pointer { to } => match to {
+                    Some(_) if !is_raw_pointer(&of, language) => {
+                        place.behind(language)?.ok_or(MemberProblem::Incomparable)?
+                    }
                     Some(to) if language == Language::C && is_letter(to) => {
                         return Ok((place, MemberContent::TextPointer));
-                    }
-                    Some(_) if is_reference(&of, language) => {
-                        place.behind(language)?.ok_or(MemberProblem::Incomparable)?
                     }
                     _ => return Ok((place, MemberContent::Number)),
                 },
@@ -193,6 +196,10 @@ impl MemberPlace {
                 }
                 Shape::Variants(variants) => match optional(variants).filter(|_| is_optional) {
                     Some((some, payload)) => place.in_variant(variants, some, payload)?,
+                    // It is either in the object or elsewhere.
+                    None if variants.variants.iter().all(|variant| &*variant.name == OPTIONAL) => {
+                        return Err(MemberProblem::Incomparable);
+                    }
                     None => {
                         let tests: Result<Vec<_>, MemberProblem> = variants
                             .variants
@@ -370,7 +377,8 @@ enum Descent {
 /// The `Some` of an `Option`, and what is in it; the same of a `std::optional`.
 fn optional(variants: &Variants) -> Option<(&Variant, (u64, &Member))> {
     let of = |name: &str| variants.variants.iter().find(|variant| &*variant.name == name);
-    if let Some((_, optional)) = of(NULLOPT).zip(of(OPTIONAL)) {
+    let pairs = [(NULLOPT, OPTIONAL), (NULLPTR, TARGET)];
+    if let Some((_, optional)) = pairs.into_iter().find_map(|(none, some)| of(none).zip(of(some))) {
         let [value] = &*optional.members else { return None };
         return Some((optional, (value.bit_offset, value)));
     }
@@ -390,14 +398,6 @@ fn wrapped<'t>(of: &Type, members: &'t [Member]) -> Option<&'t Member> {
         _ => return None,
     };
     members.iter().find(|member| &*member.name == inner)
-}
-
-/// Whether a pointer stands for what it leads to: a reference, or a `Box`.
-fn is_reference(of: &Type, language: Language) -> bool {
-    match language {
-        Language::Rust => !of.name.starts_with('*'),
-        Language::C => of.name.trim_end().ends_with('&'),
-    }
 }
 
 /// Whether a text names a variant: `None`, `Option::None`, `nullopt`.

@@ -34,7 +34,7 @@ mod type_path;
 mod wrappers;
 
 pub use choice::MemberChoice;
-pub use collection::{BitPlace, Collection, CollectionLayout, CollectionPart, NumberPlace};
+pub use collection::{BitPlace, BlockPosition, Collection, CollectionLayout, CollectionPart, NumberPlace};
 pub use holes::members_at;
 pub use limits::Limits;
 pub use member_place::{
@@ -48,7 +48,7 @@ pub use problem::ValueProblem;
 pub use read_table::{FollowStep, MAX_READ_STEPS, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 pub use render::{RenderedText, render};
 pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
-pub(crate) use shape::{NULLOPT, OPTIONAL};
+pub(crate) use shape::{NULLOPT, NULLPTR, OPTIONAL, TARGET, VALUELESS};
 pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,

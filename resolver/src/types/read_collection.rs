@@ -8,6 +8,8 @@ use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, Re
 
 /// The most nodes of a list.
 const CHAIN: u16 = 64;
+/// The most blocks of a `std::deque`.
+const BLOCKS: u16 = 16;
 /// The most levels of a binary tree.
 const TREE: u32 = 8;
 /// The most levels of a tree of nodes with several keys.
@@ -110,6 +112,27 @@ impl ReadTableBuilder<'_> {
                     size = inner;
                 }
             }
+            CollectionLayout::Blocks { table, length, block, stride, .. } => {
+                let row = self.row(parts, stride, depth);
+                let entry = self.block_entry(row, block, stride, depth);
+                follow(own(table), ReadPlace::First, own(length).map(ReadCount::Number), BLOCKS, 8, entry);
+            }
+            CollectionLayout::BlockRange { start, start_block_end, end, stride } => {
+                let row = self.row(parts, stride, depth);
+                follow(
+                    own(start.element),
+                    ReadPlace::First,
+                    own(start_block_end).map(ReadCount::Until),
+                    most,
+                    stride,
+                    row,
+                );
+                // How many elements a block has is not known here: those that are shown are in these.
+                let entry = self.block_entry(row, u64::from(most), stride, depth);
+                let entries = own(end.entry).map(ReadCount::Until);
+                follow(own(start.entry), ReadPlace::First, entries, BLOCKS, 8, entry);
+                follow(own(end.block), ReadPlace::First, own(end.element).map(ReadCount::Until), most, stride, row);
+            }
             CollectionLayout::Pointer { address } => {
                 let Some(part) = &of.key else { return };
                 let Some(size) = part.of.size else { return };
@@ -135,6 +158,13 @@ impl ReadTableBuilder<'_> {
             CollectionLayout::Inline { .. } | CollectionLayout::Duration { .. } | CollectionLayout::Internet { .. } => {
             }
         }
+    }
+
+    /// The node of an entry of a table of blocks: it has the address of elements in a row.
+    fn block_entry(&mut self, row: u16, block: u64, stride: u64, depth: u32) -> u16 {
+        let elements = block.min(self.limits.elements as u64);
+        let size = u32::try_from(elements.saturating_mul(stride)).unwrap_or(0);
+        self.entry(EntryNode { parts: Vec::new(), links: vec![(0, row, size)], size: 8, depth })
     }
 
     /// The node of elements in a row.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::wrappers::{is_letter, pointee, transparent};
+use super::wrappers::{is_letter, is_raw_pointer, pointee, transparent};
 use super::{Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
 
 /// The most steps of a table. A value that needs more is read in part.
@@ -230,14 +230,11 @@ impl ReadTableBuilder<'_> {
         let nested = nesting + 1;
         let is_rust = self.language == Language::Rust;
         match &of.shape {
-            Shape::Pointer { to: Some(to) } => {
-                let is_raw = !is_rust || of.name.starts_with('*');
-                match (is_raw, is_letter(to)) {
-                    (true, true) => self.text(bit, steps),
-                    (true, false) if !self.follows_raw => {}
-                    _ => self.follow(bit, 0, to, depth, steps),
-                }
-            }
+            Shape::Pointer { to: Some(to) } => match (is_raw_pointer(of, self.language), is_letter(to)) {
+                (true, true) => self.text(bit, steps),
+                (true, false) if !self.follows_raw => {}
+                _ => self.follow(bit, 0, to, depth, steps),
+            },
             Shape::Struct { .. } if is_rust && transparent(of).is_some() => {
                 let Some(member) = transparent(of) else { return };
                 self.member(member, depth, bit, nested, steps);

@@ -188,6 +188,12 @@ pub struct Member {
 pub(crate) const NULLOPT: &str = "std::nullopt";
 /// The name of the variant of a `std::optional` with a value.
 pub(crate) const OPTIONAL: &str = "std::optional";
+/// The name of the variant of a `std::function` without a target.
+pub(crate) const NULLPTR: &str = "std::nullptr";
+/// The name of the variant of a `std::function` with a target.
+pub(crate) const TARGET: &str = "std::function";
+/// The name of the variant of a `std::variant` without a value. The others are called by their numbers.
+pub(crate) const VALUELESS: &str = "std::valueless";
 
 /// The variants and the discriminant that selects one.
 #[derive(Clone, Debug, PartialEq)]

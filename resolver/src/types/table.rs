@@ -447,7 +447,7 @@ mod tests {
         };
         let place = |offset| NumberPlace { offset, size: 8 };
         let map = Collection {
-            layout: CollectionLayout::Linked { first: place(0), length: place(8), next: place(16) },
+            layout: CollectionLayout::Linked { first: place(0), length: Some(place(8)), next: place(16) },
             is_set: false,
             key: Some(CollectionPart { offset: 8, of: Arc::clone(&byte) }),
             value: Some(CollectionPart { offset: 16, of: Arc::clone(&structure) }),

@@ -136,9 +136,9 @@ pub struct MemberValue {
 pub struct VariantValue {
     /// The name of the type without path and parameters: `Option`.
     pub of: Arc<str>,
-    /// The name of the variant.
+    /// The name of the variant. That of a `std::variant` is its number.
     pub name: Arc<str>,
-    /// The members of the variant: a structure with the name of the variant.
+    /// The members of the variant: a structure with the name of the variant. In C++ its value.
     pub value: ValueTree,
     /// The members that all variants have.
     pub common: Vec<MemberValue>,
@@ -182,6 +182,14 @@ impl ListValue {
     #[must_use]
     pub fn rest(&self) -> Option<u64> {
         Some(self.total?.saturating_sub(self.items.len() as u64))
+    }
+}
+
+impl VariantValue {
+    /// Whether it has a number in place of a name, as those of a `std::variant` have.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        self.name.starts_with(|first: char| first.is_ascii_digit())
     }
 }
 

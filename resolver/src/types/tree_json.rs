@@ -6,7 +6,7 @@ use super::tree::{
     AddressKind, AddressValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
     VariantValue,
 };
-use super::{NULLOPT, OPTIONAL, OpaqueReason, ValueProblem};
+use super::{NULLOPT, NULLPTR, OPTIONAL, OpaqueReason, TARGET, VALUELESS, ValueProblem};
 use crate::english::types::opaque;
 use crate::json::Hexadecimal;
 use crate::text::{from_bytes, hexadecimal};
@@ -169,7 +169,9 @@ fn are_new(inner: &StructureValue, outer: &[MemberValue], own: usize) -> bool {
 /// Whether the JSON of a value may be null, so that `Some` of it must be told from `None`.
 fn may_be_null(tree: &ValueTree) -> bool {
     match tree {
-        ValueTree::Variant(variant) => &*variant.of == "Option" || matches!(&*variant.name, NULLOPT | OPTIONAL),
+        ValueTree::Variant(variant) => {
+            &*variant.of == "Option" || matches!(&*variant.name, NULLOPT | NULLPTR | OPTIONAL | TARGET | VALUELESS)
+        }
         ValueTree::Address(address) => match (&address.to, address.kind) {
             (Some(to), AddressKind::Reference | AddressKind::Owner) => may_be_null(to),
             (to, kind) => kind == AddressKind::Raw || to.is_none() && address.address == 0,
@@ -185,13 +187,13 @@ impl Serialize for VariantValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let is_option = &*self.of == "Option";
         match &*self.name {
-            NULLOPT => return serializer.serialize_unit(),
+            NULLOPT | NULLPTR | VALUELESS => return serializer.serialize_unit(),
             OPTIONAL if may_be_null(&self.value) => {
                 let mut object = serializer.serialize_map(Some(1))?;
                 object.serialize_entry("Some", &self.value)?;
                 return object.end();
             }
-            OPTIONAL => return self.value.serialize(serializer),
+            OPTIONAL | TARGET => return self.value.serialize(serializer),
             _ => {}
         }
         let ValueTree::Structure(structure) = &self.value else {
@@ -202,7 +204,7 @@ impl Serialize for VariantValue {
         match (&*self.name, &*structure.members, &*self.common) {
             ("None", [], []) if is_option => serializer.serialize_unit(),
             ("Some", [payload], []) if is_option && !may_be_null(&payload.value) => payload.value.serialize(serializer),
-            (name, [], []) if !structure.is_cut => serializer.serialize_str(name),
+            (name, [], []) if !structure.is_cut && !self.is_numbered() => serializer.serialize_str(name),
             (name, _, common) => {
                 let mut object = serializer.serialize_map(None)?;
                 object.serialize_entry(name, structure)?;
@@ -232,6 +234,8 @@ fn text_key(key: &ValueTree) -> Option<&str> {
     match key {
         ValueTree::Text(TextValue { bytes, is_cut: false }) => std::str::from_utf8(bytes).ok(),
         ValueTree::Address(address) => text_key(address.to.as_ref()?),
+        // One that is either in the object or elsewhere.
+        ValueTree::Variant(variant) if &*variant.name == OPTIONAL => text_key(&variant.value),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ use super::tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
     ValueTree, VariantValue,
 };
-use super::wrappers::{is_letter, pointee, short_name, transparent};
+use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
 use super::{
     Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type,
     ValueProblem, Variants,
@@ -186,7 +186,7 @@ impl TreeReader<'_> {
 
     /// Whether a pointer is neither a reference nor an owner.
     pub(super) fn is_raw(&self, of: &Type) -> bool {
-        !self.is_rust() || of.name.starts_with('*')
+        is_raw_pointer(of, self.context.language)
     }
 
     fn pointer(&mut self, of: &Type, object: Object<'_>, at: BitRange) -> Result<ValueTree, ValueProblem> {
@@ -200,7 +200,8 @@ impl TreeReader<'_> {
             Shape::Pointer { to: None } if address != 0 => return Ok(ValueTree::Cut),
             _ => None,
         };
-        let kind = if of.name.starts_with('&') { AddressKind::Reference } else { AddressKind::Owner };
+        let is_owner = self.is_rust() && !of.name.starts_with('&');
+        let kind = if is_owner { AddressKind::Owner } else { AddressKind::Reference };
         Ok(pointer(kind, address, to))
     }
 
@@ -303,8 +304,13 @@ impl TreeReader<'_> {
     }
 
     fn structure_of(&mut self, name: Arc<str>, members: &[Member], object: Object<'_>, at: BitRange) -> StructureValue {
-        let is_tuple =
-            self.is_rust() && !members.is_empty() && members.iter().all(|member| is_tuple_index(&member.name));
+        let is_tuple = !members.is_empty()
+            && match self.is_rust() {
+                true => members.iter().all(|member| is_tuple_index(&member.name)),
+                // No member of C has a number as its name.
+                false => members.iter().all(|member| member.name.starts_with(|first: char| first.is_ascii_digit())),
+            };
+        let name = if is_tuple && !self.is_rust() { "()".into() } else { name };
         let mut structure = StructureValue { name, is_tuple, members: Vec::new(), is_cut: false };
         self.spend(if self.is_rust() { structure.name.len() } else { 0 });
         for member in members {
@@ -469,7 +475,8 @@ impl TreeReader<'_> {
         let CollectionEntries { entries, total } = entries(*layout, object, at.bit, self.context)?;
         let Some(key) = key else {
             let address = entries.first().map_or(0, |entry| entry.address);
-            return Err(ValueProblem::NoElementType { address, length: total });
+            let length = total.unwrap_or(entries.len() as u64);
+            return Err(ValueProblem::NoElementType { address, length });
         };
         let Some(value) = value else {
             let mut items = Vec::new();
@@ -480,7 +487,7 @@ impl TreeReader<'_> {
                 self.spend(2);
                 items.push(self.entry_part(key, entry));
             }
-            return Ok(ValueTree::List(ListValue { items, total: Some(total), is_set: *is_set }));
+            return Ok(ValueTree::List(ListValue { items, total, is_set: *is_set }));
         };
         let mut shown = Vec::new();
         for entry in entries {
@@ -491,7 +498,7 @@ impl TreeReader<'_> {
             shown.push((self.entry_part(key, entry), self.entry_part(value, entry)));
         }
         let has_text_keys = is_text(&key.of);
-        Ok(ValueTree::Map(MapValue { entries: shown, total: Some(total), has_text_keys }))
+        Ok(ValueTree::Map(MapValue { entries: shown, total, has_text_keys }))
     }
 
     /// The key or the value of an entry.

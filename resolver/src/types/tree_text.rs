@@ -55,6 +55,11 @@ impl TreeWriter<'_> {
             ValueTree::Enumerator { name, .. } => self.push(name),
             ValueTree::Flags { names, .. } => self.push(names),
             ValueTree::Structure(structure) => self.structure(structure),
+            ValueTree::Variant(variant) if variant.is_numbered() => {
+                _ = write!(self.out, "{{[{}] = ", variant.name);
+                self.value(&variant.value);
+                self.push("}");
+            }
             ValueTree::Variant(variant) => {
                 self.value(&variant.value);
                 if !variant.common.is_empty() {
@@ -81,7 +86,8 @@ impl TreeWriter<'_> {
     fn address(&mut self, address: &AddressValue) {
         match (&address.to, address.kind) {
             (None, _) | (Some(_), AddressKind::Raw) => _ = write!(self.out, "{:#x}", address.address),
-            (Some(_), AddressKind::Reference) => self.push("&"),
+            // A reference of C++ stands for what it refers to.
+            (Some(_), AddressKind::Reference) => self.push(if self.is_rust { "&" } else { "" }),
             (Some(_), AddressKind::Owner) => {}
         }
         if let Some(to) = &address.to {

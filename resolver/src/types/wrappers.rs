@@ -78,6 +78,14 @@ pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
     }
 }
 
+/// Whether a pointer is neither a reference nor an owner.
+pub(crate) fn is_raw_pointer(of: &Type, language: Language) -> bool {
+    match language {
+        Language::Rust => of.name.starts_with('*'),
+        Language::C => !of.name.trim_end().ends_with('&'),
+    }
+}
+
 /// Whether a type is C's `char`.
 pub(crate) fn is_letter(of: &Type) -> bool {
     of.size == Some(1) && matches!(of.shape, Shape::Character { .. })

@@ -22,6 +22,12 @@ pub(crate) enum ViewKind {
     Internet,
     SmallSequence,
     SmallText,
+    Value,
+    Tuple,
+    Variant,
+    Function,
+    Blocks,
+    BlockRange,
 }
 
 /// Whether a view needs a part.
@@ -51,7 +57,7 @@ impl ViewKind {
         match self {
             Self::Record => &[],
             Self::Sequence => &[("data", Required), ("length", Required), ("key", Element), ("set", Element)],
-            Self::Text => &[("data", Required), ("length", Required)],
+            Self::Text => &[("data", Required), ("length", Required), ("key", Optional)],
             Self::Range => &[("start", Required), ("end", Required), ("key", Element), ("set", Element)],
             Self::Ring => &[
                 ("data", Required),
@@ -82,7 +88,7 @@ impl ViewKind {
             ],
             Self::Linked => &[
                 ("first", Required),
-                ("length", Required),
+                ("length", Optional),
                 ("next", Required),
                 ("key", Element),
                 ("set", Element),
@@ -101,6 +107,24 @@ impl ViewKind {
             Self::Optional => &[("engaged", Required), ("value", Required)],
             Self::Duration => &[("seconds", Required), ("nanoseconds", Required)],
             Self::Internet => &[("octets", Required)],
+            Self::Value => &[("value", Required), ("key", Optional)],
+            Self::Tuple => &[("first", Required), ("next", Optional), ("item", Required)],
+            Self::Variant => &[("index", Required), ("first", Required), ("next", Required), ("item", Required)],
+            Self::Function => &[("engaged", Required), ("target", Required)],
+            Self::Blocks => {
+                &[("table", Required), ("first", Required), ("length", Required), ("key", Element), ("set", Element)]
+            }
+            Self::BlockRange => &[
+                ("start", Required),
+                ("start_block", Required),
+                ("start_block_end", Required),
+                ("start_entry", Required),
+                ("end", Required),
+                ("end_block", Required),
+                ("end_entry", Required),
+                ("key", Element),
+                ("set", Element),
+            ],
             Self::SmallSequence | Self::SmallText => &[
                 ("inline", Required),
                 ("inline_length", Required),

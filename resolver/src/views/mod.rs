@@ -208,7 +208,7 @@ mod tests {
             ("A record", "1:3: a `record` needs the part `NAME`"),
             ("A text data=p", "1:3: a `text` needs the part `length`"),
             ("A sequence data=p length=n", "1:3: a `sequence` needs the part `key`"),
-            ("A text data=p length=n size=m", "1:24: a `text` has no part `size`; it has `data`, `length`"),
+            ("A text data=p length=n size=m", "1:24: a `text` has no part `size`; it has `data`, `length`, `key`"),
             ("A text data length=n", "1:8: expected NAME=PATH, found `data`"),
             ("A text data=p data=q length=n", "1:15: the part `data` is there twice"),
             ("A record a=b..c", "1:10: `b..c` is no path: a step is empty"),

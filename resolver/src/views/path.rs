@@ -24,6 +24,12 @@ pub(crate) enum ViewStep {
     Parameter(usize),
     /// `:name`: the type of a `typedef` in the class.
     Typedef(Box<str>),
+    /// `^0`: the base class of this number.
+    Base(usize),
+    /// `^name`: the base class of this name, which has neither path nor parameters.
+    NamedBase(Box<str>),
+    /// `[1:7]`: bits of a number, from the first one on, and how many.
+    Bits { first: u64, count: u64 },
 }
 
 impl ViewPath {
@@ -45,6 +51,15 @@ impl ViewStep {
             "" => Err(PathProblem::EmptyStep),
             name => Ok(Box::from(name)),
         };
+        if let Some(base) = text.strip_prefix('^') {
+            return name(base).map(|name| base.parse().map_or(Self::NamedBase(name), Self::Base));
+        }
+        if let Some(bits) = text.strip_prefix('[') {
+            let bits = bits.strip_suffix(']').and_then(|bits| bits.split_once(':'));
+            let bits = bits.and_then(|(first, count)| Some((first.parse().ok()?, count.parse().ok()?)));
+            let (first, count) = bits.filter(|(_, count)| (1..=64).contains(count)).ok_or(PathProblem::Bits)?;
+            return Ok(Self::Bits { first, count });
+        }
         Ok(match (text, text.strip_prefix('$'), text.strip_prefix(':')) {
             ("~", ..) => Self::Pointer,
             ("*", ..) => Self::Target,

@@ -79,6 +79,8 @@ pub enum PathProblem {
     Parameter,
     /// More than one `@`.
     TwoPlaces,
+    /// `[` without the first bit and the number of bits.
+    Bits,
 }
 
 impl ViewProblem {
