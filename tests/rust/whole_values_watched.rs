@@ -8,7 +8,7 @@ use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::own_views;
 use simple_markers_tests::tools::{ended, run};
 use simple_markers_tests::watched::{can_watch, compile};
-use simple_markers_tests::whole_values;
+use simple_markers_tests::whole_values::{self, Comparison, CompiledLanguage};
 
 use crate::trace::trace;
 
@@ -27,6 +27,106 @@ fn a_whole_value_is_what_the_program_prints(level: &str) {
     assert!(all.different.is_empty(), "{:#?}", all.different);
     assert_eq!(all.same + all.cut, 600);
     assert!(all.same > 500, "{} of 600 values were cut", all.cut);
+}
+
+/// The same for C: bit-fields, packed structures, unions, pointers, also to the value itself.
+#[test(cases = ["gcc 0", "gcc 3", "clang 0", "clang 2"], desk = [1, 3])]
+fn a_whole_value_of_c_is_what_the_program_prints(how: &str) {
+    let Some(all) = compared(CompiledLanguage::C, how, &whole_values::c(100, 40, 10)) else { return };
+    assert_eq!(all.same + all.cut + all.lost, 400);
+    assert!(all.same > 350, "{} of 400 values were the same", all.same);
+}
+
+/// The same for the types of the C++ library.
+#[test(cases = ["g++ 0", "clang++ 2", "libc++ 0"], desk = [0])]
+fn a_whole_value_of_cpp_is_what_the_program_prints(how: &str) {
+    let Some(all) = compared(CompiledLanguage::Cpp, how, &whole_values::cpp(7, 12, 20)) else { return };
+    assert_eq!(all.same + all.cut + all.lost, 240);
+    assert!(all.same > 180, "{} of 240 values were the same", all.same);
+}
+
+/// Compiles and watches a program. Nothing differs. `None` if that is not possible here.
+fn compared(language: CompiledLanguage, how: &str, source: &str) -> Option<Comparison> {
+    let (compiler, level) = how.split_once(' ').expect("a compiler and a level");
+    let folder = tempfile::tempdir().expect("a folder");
+    if !can_watch() {
+        return None;
+    }
+    let all = whole_values::compare(&whole_values::compiled(language, compiler, level, source, folder.path())?);
+    assert!(all.different.is_empty(), "{:#?}", all.different);
+    Some(all)
+}
+
+/// Members of types of the C++ library, each with a filter and the hits that it leaves.
+const CPP_MEMBERS: &str = r#"
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include "simple_marker.h"
+struct Inner { int id; std::string name; };
+struct Request {
+    int turn;
+    std::pair<int, std::string> pair;
+    std::tuple<int, Inner> tuple;
+    std::variant<int, std::string, Inner> variant;
+    std::function<int(int)> callback;
+    Inner &reference;
+    const int &number;
+    std::unique_ptr<Inner> owned;
+};
+__attribute__((noinline)) static void submit(Request *request) {
+    simple_mark(where:request, "%p{turn}", request);
+    __asm__ volatile("" : : "r"(request) : "memory");
+}
+int main() {
+    Inner inner{7, "seven"};
+    for (int i = 0; i < 6; i++) {
+        Request request{i, {i, "p" + std::to_string(i)}, {i, {i, "t"}}, i, nullptr, inner, i, nullptr};
+        if (i % 3 == 1) request.variant = std::string("text");
+        if (i % 3 == 2) request.variant = Inner{i, "v"};
+        if (i == 4) request.callback = [](int n) { return n; };
+        if (i > 3) request.owned.reset(new Inner{i, "o"});
+        submit(&request);
+    }
+}
+"#;
+
+#[test(cases = ["g++ 1", "libc++ 1"], desk = [0])]
+fn members_of_types_of_cpp_are_filtered(how: &str) {
+    let (compiler, level) = how.split_once(' ').expect("a compiler and a level");
+    let folder = tempfile::tempdir().expect("a folder");
+    if !can_watch() {
+        return;
+    }
+    let of = CompiledLanguage::Cpp;
+    let Some(program) = whole_values::compiled(of, compiler, level, CPP_MEMBERS, folder.path()) else { return };
+    for (filter, expected) in [
+        ("request.pair.first == 3", &[3][..]),
+        ("request.tuple.0 > 3", &[4, 5]),
+        ("request.tuple.1.id == 1", &[1]),
+        ("request.variant.0 == 3", &[3]),
+        ("request.variant.2.id == 5", &[5]),
+        ("request.callback != nullptr", &[4]),
+        ("request.callback == nullptr && request.turn > 3", &[5]),
+        ("request.reference.id == 7 && request.turn < 2", &[0, 1]),
+        ("request.number == 2", &[2]),
+        ("request.owned.id == 5", &[5]),
+        ("request.pair.second == \"p2\"", if compiler == "libc++" { &[] } else { &[2] }),
+    ] {
+        if expected.is_empty() {
+            let mut smark = Command::new(fixture::smark());
+            let output = smark.args(["trace", "--where", filter, "--"]).arg(&program).output().expect("smark runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("only numbers and texts can be compared"), "{said}");
+            continue;
+        }
+        let lines = trace(&["--where", filter], &[&program]);
+        let turns = lines.iter().filter_map(|line| line.split_once("{turn = ")?.1.trim_end_matches('}').parse().ok());
+        assert_eq!(turns.collect::<Vec<i32>>(), expected, "{filter}");
+    }
 }
 
 /// A value with a text, bits, an enumerator, a pointer and arrays; a request that is not there; and texts

@@ -1,5 +1,8 @@
 //! Programs with random values of random types, which they print and mark with `%p{}`.
 
+mod c;
+mod compiled;
+mod cpp;
 mod notation;
 mod rust;
 
@@ -7,6 +10,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+pub use c::c;
+pub use compiled::{CompiledLanguage, compiled};
+pub use cpp::cpp;
 pub use notation::{Likeness, likeness, normalized};
 pub use rust::rust;
 
@@ -20,6 +26,8 @@ pub struct Comparison {
     pub same: usize,
     /// How many are the same as far as they were shown.
     pub cut: usize,
+    /// How many were `<lost>`: the compiler did not say where they are.
+    pub lost: usize,
     /// What `smark` shows and what the program prints, where they differ.
     pub different: Vec<[String; 2]>,
 }
@@ -45,6 +53,7 @@ pub fn compare(program: &Path) -> Comparison {
         let shown = &shown.strip_suffix('?').unwrap_or(shown);
         // The name of the marker is the first word.
         match (shown.split_once(": "), printed.split_once(": ")) {
+            (Some((marker, "<lost>")), Some((known, _))) if marker == known => all.lost += 1,
             (Some((marker, value)), Some((known, expected))) if marker == known => match likeness(value, expected) {
                 Likeness::Same => all.same += 1,
                 Likeness::Cut => all.cut += 1,

@@ -147,7 +147,12 @@ impl Types<'_> {
         };
         let Some(start) = bytes.checked_mul(8) else { return Ok(Err(PlaceProblem::Offset)) };
         let from_top = match self.units.own_attribute(member, dw::DW_AT_bit_offset)? {
-            Some(value) => constant(&value),
+            // LLVM writes a negative number without its sign, for a bit-field of a packed structure that
+            // goes on behind its storage unit.
+            Some(value) => match constant(&value) {
+                Some(wrapped) if wrapped > i128::from(i64::MAX) => wrapped.checked_sub(1 << 64),
+                number => number,
+            },
             None => return Ok(Ok(MemberBits { bit_offset: start, bit_size })),
         };
         let storage = match (self.units.unsigned(member, dw::DW_AT_byte_size)?, of) {

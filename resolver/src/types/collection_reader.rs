@@ -98,7 +98,11 @@ pub(super) fn entries(
                     Err(problem) if problem != ValueProblem::NotCaptured && reader.entries.len() == 1 => {
                         return Err(problem);
                     }
-                    Err(_) => break,
+                    Err(_) => {
+                        // `..` stands for it.
+                        reader.entries.pop();
+                        break;
+                    }
                 }
             }
             let total = (node == 0).then_some(reader.entries.len() as u64);

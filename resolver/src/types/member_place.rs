@@ -196,10 +196,7 @@ impl MemberPlace {
                 }
                 Shape::Variants(variants) => match optional(variants).filter(|_| is_optional) {
                     Some((some, payload)) => place.in_variant(variants, some, payload)?,
-                    // It is either in the object or elsewhere.
-                    None if variants.variants.iter().all(|variant| &*variant.name == OPTIONAL) => {
-                        return Err(MemberProblem::Incomparable);
-                    }
+                    None if is_one_thing(variants) => return Err(MemberProblem::Incomparable),
                     None => {
                         let tests: Result<Vec<_>, MemberProblem> = variants
                             .variants
@@ -234,6 +231,7 @@ impl MemberPlace {
                     add_names(members, ANONYMOUS, &mut names);
                     wrapped(&place.of, members).map(|inner| place.inside(inner.bit_offset, inner))
                 }
+                Shape::Variants(variants) if is_one_thing(variants) => None,
                 Shape::Variants(variants) => {
                     names.extend(variants.variants.iter().map(|variant| Arc::from(short_name(&variant.name))));
                     add_names(&variants.common, ANONYMOUS, &mut names);
@@ -387,6 +385,11 @@ fn optional(variants: &Variants) -> Option<(&Variant, (u64, &Member))> {
     let Shape::Struct { members } = &outer.of.shape else { return None };
     let [payload] = &**members else { return None };
     Some((some, (outer.bit_offset.saturating_add(payload.bit_offset), payload)))
+}
+
+/// Whether the variants are one thing that is either in the object or elsewhere.
+fn is_one_thing(variants: &Variants) -> bool {
+    variants.variants.iter().all(|variant| &*variant.name == OPTIONAL)
 }
 
 /// The member that a type of a library is worth: a lock, a `RefCell`, a `Pin`.

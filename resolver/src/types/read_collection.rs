@@ -8,6 +8,8 @@ use super::{Collection, CollectionLayout, FollowStep, NumberPlace, ReadCount, Re
 
 /// The most nodes of a list.
 const CHAIN: u16 = 64;
+/// The bytes of a block of libstdc++'s `std::deque`, whose end is not read here.
+const BLOCK_BYTES: u64 = 512;
 /// The most blocks of a `std::deque`.
 const BLOCKS: u16 = 16;
 /// The most levels of a binary tree.
@@ -27,6 +29,17 @@ impl ReadTableBuilder<'_> {
     fn entry(&mut self, node: EntryNode) -> u16 {
         self.nodes.push(ReadNode::Entry(node));
         u16::try_from(self.nodes.len() - 1).unwrap_or(TEXT)
+    }
+
+    /// The first node of the entries of a collection, which is made once.
+    fn entries(&mut self, of: &Collection<Arc<Type>>, depth: u32, make: impl FnOnce(&mut Self) -> u16) -> u16 {
+        let key = (std::ptr::from_ref(of), depth);
+        if let Some(known) = self.known_entries.get(&key) {
+            return *known;
+        }
+        let made = make(self);
+        self.known_entries.insert(key, made);
+        made
     }
 
     /// Follows the pointers of a collection to its entries.
@@ -52,11 +65,11 @@ impl ReadTableBuilder<'_> {
         };
         match of.layout {
             CollectionLayout::Range { start, end, stride } => {
-                let node = self.row(parts, stride, depth);
+                let node = self.entries(of, depth, |this| this.row(parts, stride, depth));
                 follow(own(start), ReadPlace::First, own(end).map(ReadCount::Until), most, stride, node);
             }
             CollectionLayout::Ring { data, head, length, capacity, stride } => {
-                let node = self.row(parts, stride, depth);
+                let node = self.entries(of, depth, |this| this.row(parts, stride, depth));
                 let count = own(length).map(ReadCount::Number);
                 if let (Some(index), Some(capacity)) = (own(head), own(capacity)) {
                     follow(own(data), ReadPlace::From { index, capacity }, count, most, stride, node);
@@ -65,28 +78,34 @@ impl ReadTableBuilder<'_> {
                 follow(own(data), ReadPlace::First, count, most, stride, node);
             }
             CollectionLayout::HashTable { control, mask, stride, .. } => {
-                let node = self.row(parts, stride, depth);
+                let node = self.entries(of, depth, |this| this.row(parts, stride, depth));
                 let (buckets, count) = (most.saturating_mul(4), own(mask).map(ReadCount::NumberAndOne));
                 follow(own(control), ReadPlace::First, count, buckets, 1, TEXT);
                 follow(own(control), ReadPlace::Before, count, buckets, stride, node);
             }
             CollectionLayout::Linked { first, next, .. } => {
                 let size = size_with(&[next]);
-                // The last one leads nowhere, so that a circle ends.
-                let mut node = self.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
-                for _ in 1..most.min(CHAIN) {
-                    let links = vec![(next.offset, node, size)];
-                    node = self.entry(EntryNode { parts: parts.clone(), links, size, depth });
-                }
+                let node = self.entries(of, depth, |this| {
+                    // The last one leads nowhere, so that a circle ends.
+                    let mut node = this.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
+                    for _ in 1..most.min(CHAIN) {
+                        let links = vec![(next.offset, node, size)];
+                        node = this.entry(EntryNode { parts: parts.clone(), links, size, depth });
+                    }
+                    node
+                });
                 follow(own(first), ReadPlace::First, Some(ReadCount::One), 1, size.into(), node);
             }
             CollectionLayout::BinaryTree { root, left, right, .. } => {
                 let size = size_with(&[left, right]);
-                let mut node = self.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
-                for _ in 1..TREE {
-                    let links = vec![(left.offset, node, size), (right.offset, node, size)];
-                    node = self.entry(EntryNode { parts: parts.clone(), links, size, depth });
-                }
+                let node = self.entries(of, depth, |this| {
+                    let mut node = this.entry(EntryNode { parts: parts.clone(), links: Vec::new(), size, depth });
+                    for _ in 1..TREE {
+                        let links = vec![(left.offset, node, size), (right.offset, node, size)];
+                        node = this.entry(EntryNode { parts: parts.clone(), links, size, depth });
+                    }
+                    node
+                });
                 follow(own(root), ReadPlace::First, Some(ReadCount::One), 1, size.into(), node);
             }
             CollectionLayout::BTree { root, height, node_length, edges, .. } => {
@@ -113,12 +132,12 @@ impl ReadTableBuilder<'_> {
                 }
             }
             CollectionLayout::Blocks { table, length, block, stride, .. } => {
-                let row = self.row(parts, stride, depth);
+                let row = self.entries(of, depth, |this| this.row(parts, stride, depth));
                 let entry = self.block_entry(row, block, stride, depth);
                 follow(own(table), ReadPlace::First, own(length).map(ReadCount::Number), BLOCKS, 8, entry);
             }
             CollectionLayout::BlockRange { start, start_block_end, end, stride } => {
-                let row = self.row(parts, stride, depth);
+                let row = self.entries(of, depth, |this| this.row(parts, stride, depth));
                 follow(
                     own(start.element),
                     ReadPlace::First,
@@ -127,8 +146,8 @@ impl ReadTableBuilder<'_> {
                     stride,
                     row,
                 );
-                // How many elements a block has is not known here: those that are shown are in these.
-                let entry = self.block_entry(row, u64::from(most), stride, depth);
+                let block = BLOCK_BYTES.checked_div(stride).unwrap_or(1).max(1);
+                let entry = self.block_entry(row, block, stride, depth);
                 let entries = own(end.entry).map(ReadCount::Until);
                 follow(own(start.entry), ReadPlace::First, entries, BLOCKS, 8, entry);
                 follow(own(end.block), ReadPlace::First, own(end.element).map(ReadCount::Until), most, stride, row);

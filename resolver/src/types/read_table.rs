@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::wrappers::{is_letter, is_raw_pointer, pointee, transparent};
-use super::{Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
+use super::{Collection, Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
 
 /// The most steps of a table. A value that needs more is read in part.
 pub const MAX_READ_STEPS: usize = 1024;
@@ -124,8 +124,9 @@ impl ReadTable {
         if self.steps.is_empty() {
             *self = Self::new();
         }
-        let (nodes, known) = (Vec::new(), HashMap::new());
-        let mut builder = ReadTableBuilder { language, limits, follows_raw: levels.is_some(), nodes, known };
+        let (nodes, known, known_entries) = (Vec::new(), HashMap::new(), HashMap::new());
+        let follows_raw = levels.is_some();
+        let mut builder = ReadTableBuilder { language, limits, follows_raw, nodes, known, known_entries };
         builder.node(of, levels.map_or(limits.depth, u32::from));
         // A node is done when its steps are known. The nodes that it leads to come behind it.
         let mut next = 0;
@@ -201,6 +202,8 @@ pub(super) struct ReadTableBuilder<'l> {
     follows_raw: bool,
     pub(super) nodes: Vec<ReadNode>,
     known: HashMap<(*const Type, u32), u16>,
+    /// The first node of the entries of a collection, which are the same wherever the collection is.
+    pub(super) known_entries: HashMap<(*const Collection<Arc<Type>>, u32), u16>,
 }
 
 /// How deeply types may be nested.

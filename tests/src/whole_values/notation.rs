@@ -290,15 +290,16 @@ fn of_item(shown: &[Token], printed: &[Token]) -> Likeness {
     if shown.len() == printed.len() { all } else { Likeness::Different }
 }
 
-/// Whether two words are the same but for the digits of the same number.
+/// Whether two words are the same but for the digits of the same number, one of which is no integer.
 fn is_number(shown: &str, printed: &str) -> bool {
     let (shown, printed) = (shown.split(' '), printed.split(' '));
-    let number =
-        |word: &str| word.contains(['.', 'e', 'n']).then(|| word.parse::<f64>().ok().map(f64::to_bits)).flatten();
+    let number = |word: &str| word.parse::<f64>().ok().map(f64::to_bits);
+    let is_same = |shown: &str, printed: &str| {
+        let is_float = |word: &str| word.contains(['.', 'e', 'n']);
+        (is_float(shown) || is_float(printed)) && number(shown).is_some() && number(shown) == number(printed)
+    };
     shown.clone().count() == printed.clone().count()
-        && shown
-            .zip(printed)
-            .all(|(shown, printed)| shown == printed || number(shown).is_some() && number(shown) == number(printed))
+        && shown.zip(printed).all(|(shown, printed)| shown == printed || is_same(shown, printed))
 }
 
 #[cfg(test)]
@@ -333,6 +334,7 @@ mod tests {
         is("Some(..)", "Some(5)", Likeness::Cut);
         is("Some(..)", "None", Likeness::Different);
         is("{a = 0.1}", "{a = 0.10000000000000001}", Likeness::Same);
+        is("{a = 1.0, b = 1e16}", "{a = 1, b = 10000000000000000}", Likeness::Same);
         is("{a = 1}", "{a = 01}", Likeness::Different);
         is("{1: 2, ..: ..}", "{1: 2, 3: 4}", Likeness::Cut);
         is("{..: [1]}", "{'a': [1]}", Likeness::Cut);
