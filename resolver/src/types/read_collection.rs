@@ -12,6 +12,8 @@ const CHAIN: u16 = 64;
 const BLOCK_BYTES: u64 = 512;
 /// The most blocks of a `std::deque`.
 const BLOCKS: u16 = 16;
+/// The bytes of a table of blocks that are read: libc++ keeps at most two unused blocks before the first.
+const TABLE_BYTES: u64 = 4 * 8;
 /// The most levels of a binary tree.
 const TREE: u32 = 8;
 /// The most levels of a tree of nodes with several keys.
@@ -131,10 +133,15 @@ impl ReadTableBuilder<'_> {
                     size = inner;
                 }
             }
-            CollectionLayout::Blocks { table, length, block, stride, .. } => {
+            CollectionLayout::Blocks { table, first, length, block, stride } => {
                 let row = self.entries(of, depth, |this| this.row(parts, stride, depth));
-                let entry = self.block_entry(row, block, stride, depth);
-                follow(own(table), ReadPlace::First, own(length).map(ReadCount::Number), BLOCKS, 8, entry);
+                let (Some(index), Ok(block)) = (own(first), u16::try_from(block)) else { return };
+                follow(own(table), ReadPlace::First, Some(ReadCount::One), 1, TABLE_BYTES, TEXT);
+                // Two blocks have more bytes than the value may have.
+                for is_next in [false, true] {
+                    let place = ReadPlace::Block { index, block, is_next };
+                    follow(own(table), place, own(length).map(ReadCount::Number), most, stride, row);
+                }
             }
             CollectionLayout::BlockRange { start, start_block_end, end, stride } => {
                 let row = self.entries(of, depth, |this| this.row(parts, stride, depth));

@@ -107,6 +107,16 @@ pub enum ReadPlace {
     },
     /// They end there.
     Before,
+    /// In a block. The addresses of blocks are there, as numbers of 8 bytes.
+    Block {
+        /// The offset of the number of the first element, which counts from the start of the first block.
+        index: u32,
+        /// How many elements a block has.
+        block: u16,
+        /// Whether they begin with the block behind that of the first element. Nothing is read if the
+        /// elements do not go on there.
+        is_next: bool,
+    },
 }
 
 impl ReadTable {

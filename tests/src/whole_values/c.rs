@@ -146,7 +146,11 @@ impl Generator {
             4 => CType::Letters(1 + self.choices.below(12u32)),
             5 | 6 if depth > 0 => {
                 let count = 1 + self.choices.below(4u32);
-                CType::Array(Box::new(self.member(depth - 1, is_union)), count)
+                match self.member(depth - 1, is_union) {
+                    // It is a text.
+                    CType::Number(of) if NUMBERS[of][1] == "char" => CType::Letters(count),
+                    of => CType::Array(Box::new(of), count),
+                }
             }
             7 if self.enumerations > 0 => CType::Enumeration(self.choices.below(self.enumerations)),
             8 | 9 => match self.nested(depth, is_union) {

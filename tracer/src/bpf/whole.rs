@@ -60,6 +60,10 @@ const NUMBER_AND_ONE: u64 = 3;
 const UNTIL: u64 = 4;
 /// The bit of a step whose elements end at the address.
 const BEFORE: u64 = 1 << 15;
+/// The bit of a step whose elements are in a block.
+const BLOCK: u64 = 1 << 14;
+/// The bit of the length of a block that says that it is the block behind that of the first element.
+const NEXT_BLOCK: u64 = 1 << 16;
 
 /// How many steps the map of a table has: a power of two.
 pub(crate) fn map_steps(table: &ReadTable) -> usize {
@@ -82,15 +86,19 @@ pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
                 ReadCount::Until(at) => (UNTIL, at),
                 ReadCount::Text => (TEXT, 0),
             };
-            let (is_before, from) = match place {
+            let (begins, from) = match place {
                 ReadPlace::First => (0, 0),
                 ReadPlace::Before => (BEFORE, 0),
+                ReadPlace::Block { index, block, is_next } => {
+                    let block = u64::from(block) | if is_next { NEXT_BLOCK } else { 0 };
+                    (BLOCK, u64::from(index) | block << 32)
+                }
                 // 0 is none.
                 ReadPlace::From { index, capacity } => (0, (u64::from(index) + 1) | u64::from(capacity) << 32),
             };
             let add = u64::from(add as u32) << 32;
             [
-                FOLLOW | kind << 8 | is_before | u64::from(steps) << 16 | u64::from(stride) << 32,
+                FOLLOW | kind << 8 | begins | u64::from(steps) << 16 | u64::from(stride) << 32,
                 u64::from(pointer) | add,
                 u64::from(most) | u64::from(at) << 32,
                 from,
@@ -253,12 +261,8 @@ impl Program<'_> {
         let (advance, test, follow, other_chunk) = (code.label(), code.label(), code.label(), code.label());
         code.set(Reg::R8, 0);
         code.place(round);
-        code.load(Size::Eight, Reg::R1, Reg::R7, STEP);
-        code.alu_immediate(Alu::And, Reg::R1, map_steps(table) as i32 - 1);
-        code.alu_immediate(Alu::Lsh, Reg::R1, STEP_SIZE_BITS);
-        code.set_map_value(Reg::R5, Map::Steps(u32::try_from(input.reads).unwrap_or(u32::MAX)));
-        code.alu(Alu::Add, Reg::R5, Reg::R1);
-        code.load(Size::Eight, Reg::R4, Reg::R5, 0);
+        self.step(input, table);
+        let code = &mut self.code;
         code.copy(Reg::R1, Reg::R4);
         code.alu_immediate(Alu::And, Reg::R1, 0xff);
         code.jump_if_immediate(JumpCondition::Equal, Reg::R1, TEST as i32, test);
@@ -294,7 +298,7 @@ impl Program<'_> {
         self.code.place(test);
         self.test_step(area, advance, next);
         self.code.place(follow);
-        self.follow_step(input, area, advance, next);
+        self.follow_step(input, table, area, advance, next);
 
         let code = &mut self.code;
         code.place(advance);
@@ -339,7 +343,10 @@ impl Program<'_> {
     }
 
     /// Adds a chunk with what a pointer leads to.
-    fn follow_step(&mut self, input: &WholeInput, area: i32, advance: Label, next: Label) {
+    fn follow_step(&mut self, input: &WholeInput, table: &ReadTable, area: i32, advance: Label, next: Label) {
+        let is_in_block =
+            |step: &ReadStep| matches!(step, ReadStep::Follow(FollowStep { place: ReadPlace::Block { .. }, .. }));
+        let has_blocks = table.steps.iter().any(is_in_block);
         let (counted, within, fits) = (self.code.label(), self.code.label(), self.code.label());
         let (text, add, failed) = (self.code.label(), self.code.label(), self.code.label());
         self.code.load(Size::Four, Reg::R1, Reg::R5, 8);
@@ -351,10 +358,14 @@ impl Program<'_> {
         code.alu_immediate(Alu::Arsh, Reg::R1, 32);
         code.alu(Alu::Add, Reg::R0, Reg::R1);
         code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R0);
+        if has_blocks {
+            self.enter_block(input, table, area, advance);
+        }
+        let code = &mut self.code;
         code.load(Size::Four, Reg::R2, Reg::R5, 16);
         code.copy(Reg::R1, Reg::R4);
         code.alu_immediate(Alu::Rsh, Reg::R1, 8);
-        code.alu_immediate(Alu::And, Reg::R1, 0x7f);
+        code.alu_immediate(Alu::And, Reg::R1, 0x3f);
         code.jump_if_immediate(JumpCondition::Equal, Reg::R1, TEXT as i32, text);
         code.set(Reg::R0, 1);
         code.jump_if_immediate(JumpCondition::Equal, Reg::R1, ONE as i32, counted);
@@ -375,7 +386,10 @@ impl Program<'_> {
         code.place(number);
         code.alu_immediate(Alu::Add, Reg::R0, 1);
         code.place(counted);
-        self.skip_elements(area);
+        if has_blocks {
+            self.end_with_block();
+        }
+        self.skip_elements(area, has_blocks);
         let code = &mut self.code;
         code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R2, within);
         code.copy(Reg::R0, Reg::R2);
@@ -498,11 +512,95 @@ impl Program<'_> {
         self.code.jump(next);
     }
 
+    /// Replaces the address of the table of blocks by that of the first element in its block, if the step
+    /// in `R4` and at `R5` says so. [`LENGTH`] has the number of the element in the block then.
+    fn enter_block(&mut self, input: &WholeInput, table: &ReadTable, area: i32, none: Label) {
+        let code = &mut self.code;
+        let (plain, found) = (code.label(), code.label());
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, plain);
+        code.load(Size::Four, Reg::R1, Reg::R5, 24);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        code.load(Size::Two, Reg::R2, Reg::R5, 28);
+        // The number of the element in its block, and that of the block.
+        code.copy(Reg::R1, Reg::R0);
+        code.alu(Alu::Mod, Reg::R1, Reg::R2);
+        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R1);
+        code.alu(Alu::Div, Reg::R0, Reg::R2);
+        code.load(Size::Two, Reg::R1, Reg::R5, 30);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, found);
+        code.alu_immediate(Alu::Add, Reg::R0, 1);
+        code.store(Size::Eight, Reg::R7, TOUCHED, Reg::R0);
+        code.load(Size::Four, Reg::R1, Reg::R5, 20);
+        self.field(Reg::R1, area);
+        let code = &mut self.code;
+        // Whether there are elements behind the first block.
+        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
+        code.alu(Alu::Add, Reg::R0, Reg::R1);
+        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R2, none);
+        code.store_immediate(Size::Eight, Reg::R7, LENGTH, 0);
+        code.load(Size::Eight, Reg::R0, Reg::R7, TOUCHED);
+        code.place(found);
+        code.load(Size::Eight, Reg::R3, Reg::R7, ADDRESS);
+        code.alu_immediate(Alu::Lsh, Reg::R0, 3);
+        code.alu(Alu::Add, Reg::R3, Reg::R0);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, TOUCHED.into());
+        code.set(Reg::R2, 8);
+        self.copy_from_program();
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, none);
+        self.step(input, table);
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R1, Reg::R7, TOUCHED);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, none);
+        code.load(Size::Eight, Reg::R2, Reg::R7, LENGTH);
+        code.copy(Reg::R3, Reg::R4);
+        code.alu_immediate(Alu::Rsh, Reg::R3, 32);
+        code.alu(Alu::Mul, Reg::R2, Reg::R3);
+        code.alu(Alu::Add, Reg::R1, Reg::R2);
+        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
+        code.place(plain);
+    }
+
+    /// Leaves those of the elements in `R0` that are in the block, if the step in `R4` and at `R5` says
+    /// that they are in one.
+    fn end_with_block(&mut self) {
+        let code = &mut self.code;
+        let within = code.label();
+        code.copy(Reg::R1, Reg::R4);
+        code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, within);
+        code.load(Size::Two, Reg::R1, Reg::R5, 28);
+        code.load(Size::Eight, Reg::R3, Reg::R7, LENGTH);
+        code.alu(Alu::Sub, Reg::R1, Reg::R3);
+        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R1, within);
+        code.copy(Reg::R0, Reg::R1);
+        code.place(within);
+    }
+
+    /// `R5 = the address of the next step`, `R4 = its first word`. `R1` is overwritten.
+    fn step(&mut self, input: &WholeInput, table: &ReadTable) {
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R1, Reg::R7, STEP);
+        code.alu_immediate(Alu::And, Reg::R1, map_steps(table) as i32 - 1);
+        code.alu_immediate(Alu::Lsh, Reg::R1, STEP_SIZE_BITS);
+        code.set_map_value(Reg::R5, Map::Steps(u32::try_from(input.reads).unwrap_or(u32::MAX)));
+        code.alu(Alu::Add, Reg::R5, Reg::R1);
+        code.load(Size::Eight, Reg::R4, Reg::R5, 0);
+    }
+
     /// Begins at another element than the first, if the step at `R5` says so, and leaves fewer elements in
     /// `R0` then.
-    fn skip_elements(&mut self, area: i32) {
+    fn skip_elements(&mut self, area: i32, has_blocks: bool) {
         let first = self.code.label();
         let code = &mut self.code;
+        if has_blocks {
+            code.copy(Reg::R1, Reg::R4);
+            code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
+            code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, 0, first);
+        }
         code.load(Size::Four, Reg::R1, Reg::R5, 24);
         code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, first);
         code.store(Size::Eight, Reg::R7, LENGTH, Reg::R0);
