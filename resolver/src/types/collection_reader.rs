@@ -173,7 +173,8 @@ pub(super) fn entries(
             let total = blocks.checked_mul(block).and_then(|all| all.checked_add(last)?.checked_sub(skipped));
             let total = total.filter(|total| total.checked_mul(stride).is_some_and(|bytes| bytes <= MOST_BYTES));
             let total = total.ok_or(ValueProblem::Inconsistent)?;
-            if skipped > block || last > block || blocks == 0 && start_block != end_block {
+            let is_empty = block == 0 && blocks > 0;
+            if skipped > block || last > block || is_empty || blocks == 0 && start_block != end_block {
                 return Err(ValueProblem::Inconsistent);
             }
             for number in 0..=blocks {
@@ -343,5 +344,75 @@ impl EntryReader<'_> {
             node = self.at(next, right)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simple_markers_record::ByteOrder;
+
+    use super::super::{Language, Limits, MemoryFunction};
+    use super::*;
+
+    /// The addresses of the elements of a collection that these words are, or what is wrong. The words at
+    /// 0x1000 and above are 0x2000, 0x3000 and so on.
+    fn found(layout: CollectionLayout, words: &[u64]) -> Result<Vec<u64>, ValueProblem> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let memory = MemoryFunction(|address: u64, into: &mut [u8]| {
+            let word = address.checked_sub(0x1000).filter(|at| *at < 0x1000).map(|at| 0x2000 + at / 8 * 0x1000);
+            into.copy_from_slice(&word.unwrap_or(0).to_le_bytes()[..into.len()]);
+            word.is_some()
+        });
+        let limits = Limits { elements: 8, ..Limits::default() };
+        let context =
+            ReadContext { byte_order: ByteOrder::Little, language: Language::C, x87: true, memory: &memory, limits };
+        entries(layout, Object::new(&bytes), 0, &context).map(|all| all.entries.iter().map(|it| it.address).collect())
+    }
+
+    fn place(word: u64) -> NumberPlace {
+        NumberPlace { offset: 8 * word, size: 8 }
+    }
+
+    #[test]
+    fn elements_in_blocks_are_found_in_their_blocks() {
+        let layout =
+            CollectionLayout::Blocks { table: place(0), first: place(1), length: place(2), block: 4, stride: 4 };
+        assert_eq!(found(layout, &[0x1000, 3, 2]), Ok(vec![0x200c, 0x3000]));
+        assert_eq!(found(layout, &[0x1000, 9, 1]), Ok(vec![0x4004]));
+        assert_eq!(found(layout, &[0, 0, 0]), Ok(vec![]));
+        assert_eq!(found(layout, &[0x1000, u64::MAX, 2]), Err(ValueProblem::Inconsistent));
+        assert_eq!(found(layout, &[0x1000, 0, u64::MAX / 4]), Err(ValueProblem::Inconsistent));
+    }
+
+    #[test]
+    fn the_ends_of_elements_in_blocks_are_in_their_blocks() {
+        let position = |word| BlockPosition { element: place(word), block: place(word + 1), entry: place(word + 2) };
+        let (start, end) = (position(0), position(3));
+        let layout = CollectionLayout::BlockRange { start, start_block_end: place(6), end, stride: 4 };
+        let of = |words: [u64; 7]| found(layout, &words);
+        assert_eq!(of([0x2008, 0x2000, 0x1000, 0x200c, 0x2000, 0x1000, 0x2010]), Ok(vec![0x2008]));
+        let three = of([0x200c, 0x2000, 0x1000, 0x4004, 0x4000, 0x1010, 0x2010]);
+        assert_eq!(three, Ok(vec![0x200c, 0x3000, 0x3004, 0x3008, 0x300c, 0x4000]));
+        for wrong in [
+            // The end is before the start, in another block, or no element.
+            [0x2008, 0x2000, 0x1000, 0x2004, 0x2000, 0x1000, 0x2010],
+            [0x2008, 0x2000, 0x1000, 0x300c, 0x3000, 0x1000, 0x2010],
+            [0x2008, 0x2000, 0x1000, 0x200e, 0x2000, 0x1000, 0x2010],
+            // Its entry is before that of the start.
+            [0x2008, 0x2000, 0x1008, 0x200c, 0x2000, 0x1000, 0x2010],
+            // Blocks have no element, or more than there are addresses.
+            [0x2000, 0x2000, 0x1000, 0x3000, 0x3000, 0x1f00, 0x2000],
+            [0x2008, 0x2000, 0, 0x200c, 0x2000, u64::MAX - 7, 0x2010],
+        ] {
+            assert_eq!(of(wrong), Err(ValueProblem::Inconsistent), "{wrong:x?}");
+        }
+    }
+
+    #[test]
+    fn a_list_without_a_length_ends_with_no_address() {
+        let layout = CollectionLayout::Linked { first: place(0), length: None, next: place(0) };
+        assert_eq!(found(layout, &[0]), Ok(vec![]));
+        assert_eq!(found(layout, &[0x1000]), Ok(vec![0x1000]));
+        assert_eq!(found(layout, &[0x5000]), Err(ValueProblem::Unreadable { address: 0x5000, length: 8 }));
     }
 }

@@ -44,7 +44,8 @@ pub fn cpp(seed: u64, functions: usize, values: usize) -> String {
         }
         let of = match number % 4 {
             0 if generator.structures > 0 => format!("S{}", generator.structures - 1),
-            _ => generator.of(4),
+            // `%p{}` shows what a pointer leads to, and the program the pointer.
+            _ => Some(generator.of(4)).filter(|of| of != "char *").unwrap_or_else(|| "std::string".to_owned()),
         };
         // The arguments of a macro end at each comma.
         let _ = writeln!(

@@ -276,8 +276,12 @@ fn of_item(shown: &[Token], printed: &[Token]) -> Likeness {
                 }
             }
             (Token::Word(word), Some(Token::Word(whole))) if word == whole || is_number(word, whole) => {}
-            (Token::Word(word), next) if is_last && word.ends_with("..") => {
-                let before = word.trim_end_matches("..");
+            (Token::Word(word), next) if is_last && (word.ends_with("..") || is_length(word)) => {
+                // A collection behind the last level of pointers is shown as its length and address.
+                let before = match word.rsplit_once('<').filter(|_| is_length(word)) {
+                    Some((before, _)) => before,
+                    None => word.trim_end_matches(".."),
+                };
                 return match next {
                     Some(Token::Word(whole)) if whole.starts_with(before) => Likeness::Cut,
                     Some(_) if before.is_empty() => Likeness::Cut,
@@ -288,6 +292,11 @@ fn of_item(shown: &[Token], printed: &[Token]) -> Likeness {
         }
     }
     if shown.len() == printed.len() { all } else { Likeness::Different }
+}
+
+/// Whether a word ends with the length and the address of a collection: `<3 at 0x55d0>`.
+fn is_length(word: &str) -> bool {
+    word.strip_suffix('>').and_then(|word| word.rsplit_once('<')).is_some_and(|(_, inner)| inner.contains(" at 0x"))
 }
 
 /// Whether two words are the same but for the digits of the same number, one of which is no integer.
@@ -331,6 +340,8 @@ mod tests {
         is("D { a: .., b: 1 }", "D { a: [1], b: 2 }", Likeness::Different);
         is("\"te\"..", "\"text\"", Likeness::Cut);
         is("\"ta\"..", "\"text\"", Likeness::Different);
+        is("{a = <3 at 0x55d0>}", "{a = {[1] = 2}}", Likeness::Cut);
+        is("{a = <3 at 0x55d0>}", "{b = {[1] = 2}}", Likeness::Different);
         is("Some(..)", "Some(5)", Likeness::Cut);
         is("Some(..)", "None", Likeness::Different);
         is("{a = 0.1}", "{a = 0.10000000000000001}", Likeness::Same);
