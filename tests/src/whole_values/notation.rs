@@ -283,7 +283,10 @@ fn of_item(shown: &[Token], printed: &[Token]) -> Likeness {
                     None => word.trim_end_matches(".."),
                 };
                 return match next {
-                    Some(Token::Word(whole)) if whole.starts_with(before) => Likeness::Cut,
+                    // Nothing is there in truth, as at an address without memory.
+                    Some(Token::Word(whole)) if whole.starts_with(before) || whole == before.trim_end() => {
+                        Likeness::Cut
+                    }
                     Some(_) if before.is_empty() => Likeness::Cut,
                     _ => Likeness::Different,
                 };
@@ -342,6 +345,8 @@ mod tests {
         is("\"ta\"..", "\"text\"", Likeness::Different);
         is("{a = <3 at 0x55d0>}", "{a = {[1] = 2}}", Likeness::Cut);
         is("{a = <3 at 0x55d0>}", "{b = {[1] = 2}}", Likeness::Different);
+        is("{a = 0x8 ..}", "{a = 0x8}", Likeness::Cut);
+        is("{a = 0x8 ..}", "{a = 0x80}", Likeness::Different);
         is("Some(..)", "Some(5)", Likeness::Cut);
         is("Some(..)", "None", Likeness::Different);
         is("{a = 0.1}", "{a = 0.10000000000000001}", Likeness::Same);
