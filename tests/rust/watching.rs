@@ -13,6 +13,7 @@ cfg_if::cfg_if! {
         mod entry_values;
         mod expressions;
         mod groups;
+        mod hostile;
         mod intervals;
         mod kernel_events;
         mod kernel_text;

@@ -6,7 +6,7 @@
 //! | 0 | 8 | the address; 0 for a value that was not in memory |
 //! | 8 | 4 | how many bytes follow |
 //! | 12 | 2 | the first step of what the chunk refers to ([`ReadTable`]); for the kernel only |
-//! | 14 | 2 | 1 if the memory could not be read |
+//! | 14 | 2 | 1 if the memory could not be read, and how many bytes of it in the upper 12 bits |
 //! | 16 | | the bytes, filled up to a multiple of 8 |
 //!
 //! [`ReadTable`]: simple_markers_resolver::types::ReadTable
@@ -19,6 +19,8 @@ use crate::plan::MAX_WHOLE;
 pub const CHUNK_HEADER: u16 = 16;
 /// The bit of a chunk that says that its memory could not be read, in the word at offset 8.
 pub const UNREADABLE_BIT: u32 = 48;
+/// The first of the bits there that say how many bytes could not be read. Earlier recordings have 0.
+pub const UNREADABLE_SIZE_BIT: u32 = 52;
 
 /// The size of the memory for the chunks of a value of which so many bytes are read at most: a power of
 /// two, by which the kernel knows that nothing is written behind it. The last 8 bytes are not used.
@@ -38,7 +40,8 @@ pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = MemoryChunk<'_>> + Clone {
         let length = word as u32 as usize;
         let bytes = behind.get(..length)?;
         rest = behind.get(length.next_multiple_of(8)..).unwrap_or_default();
-        Some(MemoryChunk { address, bytes, is_fault: word >> UNREADABLE_BIT & 1 == 1 })
+        let unreadable = (word >> UNREADABLE_SIZE_BIT).max(1) * (word >> UNREADABLE_BIT & 1);
+        Some(MemoryChunk { address, bytes, unreadable })
     })
 }
 
@@ -50,11 +53,13 @@ mod tests {
     fn chunks_end_where_the_bytes_do() {
         let chunk =
             |address: u64, word: u64, bytes: &[u8]| [&address.to_le_bytes()[..], &word.to_le_bytes(), bytes].concat();
-        let all =
-            [chunk(0x1000, 3 | 7 << 32, b"abc.....").as_slice(), &chunk(0x2000, 1 << UNREADABLE_BIT, &[])].concat();
-        let first = MemoryChunk { address: 0x1000, bytes: b"abc", is_fault: false };
-        let second = MemoryChunk { address: 0x2000, bytes: b"", is_fault: true };
+        let unreadable = 1 << UNREADABLE_BIT | 40 << UNREADABLE_SIZE_BIT;
+        let all = [chunk(0x1000, 3 | 7 << 32, b"abc.....").as_slice(), &chunk(0x2000, unreadable, &[])].concat();
+        let first = MemoryChunk { address: 0x1000, bytes: b"abc", unreadable: 0 };
+        let second = MemoryChunk { address: 0x2000, bytes: b"", unreadable: 40 };
         assert_eq!(chunks(&all).collect::<Vec<_>>(), [first, second]);
+        let of_earlier = chunk(0x2000, 1 << UNREADABLE_BIT, &[]);
+        assert_eq!(chunks(&of_earlier).next().map(|chunk| chunk.unreadable), Some(1));
         assert_eq!(chunks(&all[..all.len() - 1]).collect::<Vec<_>>(), [first]);
         assert_eq!(chunks(&chunk(1, u64::from(u32::MAX), b"abc")).count(), 0);
         assert_eq!(chunks(b"").count(), 0);

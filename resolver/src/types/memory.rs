@@ -43,8 +43,8 @@ pub struct MemoryChunk<'a> {
     /// The bytes. There are fewer than wanted if a limit was reached, or none if they could not be
     /// read.
     pub bytes: &'a [u8],
-    /// Whether the copy ended because the next byte could not be read.
-    pub is_fault: bool,
+    /// How many bytes behind them could not be read.
+    pub unreadable: u64,
 }
 
 /// What was copied from memory. All else is [`MemoryRead::NotCaptured`].
@@ -72,11 +72,11 @@ impl ValueMemory for MemorySnapshot<'_> {
             return MemoryRead::Complete;
         }
         let end = address.saturating_add(into.len() as u64);
-        let is_fault = |chunk: &MemoryChunk<'_>| {
-            let fault = chunk.address.saturating_add(chunk.bytes.len() as u64);
-            chunk.is_fault && (address..end).contains(&fault)
+        let is_unreadable = |chunk: &MemoryChunk<'_>| {
+            let from = chunk.address.saturating_add(chunk.bytes.len() as u64);
+            from < end && address < from.saturating_add(chunk.unreadable)
         };
-        if self.chunks.iter().any(is_fault) { MemoryRead::Unreadable } else { MemoryRead::NotCaptured }
+        if self.chunks.iter().any(is_unreadable) { MemoryRead::Unreadable } else { MemoryRead::NotCaptured }
     }
 
     fn available(&self, address: u64, size: u64) -> u64 {
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_snapshot_has_what_was_copied() {
-        let chunk = |address, bytes, is_fault| MemoryChunk { address, bytes, is_fault };
-        let chunks = [chunk(0x10, b"abcd".as_slice(), false), chunk(0x12, b"cdef", false), chunk(0x40, b"x", true)];
+        let chunk = |address, bytes, unreadable| MemoryChunk { address, bytes, unreadable };
+        let chunks = [chunk(0x10, b"abcd".as_slice(), 0), chunk(0x12, b"cdef", 0), chunk(0x40, b"x", 2)];
         let snapshot = MemorySnapshot { chunks: &chunks };
         let read = |address, size| {
             let mut into = vec![0; size];
@@ -103,6 +103,8 @@ mod tests {
         assert_eq!(read(0x13, 4), (MemoryRead::NotCaptured, vec![]));
         assert_eq!(read(0x40, 1), (MemoryRead::Complete, b"x".to_vec()));
         assert_eq!(read(0x40, 2), (MemoryRead::Unreadable, vec![]));
+        assert_eq!(read(0x42, 2), (MemoryRead::Unreadable, vec![]));
+        assert_eq!(read(0x43, 2), (MemoryRead::NotCaptured, vec![]));
         assert_eq!(read(u64::MAX, 8), (MemoryRead::NotCaptured, vec![]));
         let available = [(0x12, 9), (0x12, 2), (0x16, 1), (0x41, 1)].map(|(at, size)| snapshot.available(at, size));
         assert_eq!(available, [4, 2, 0, 0]);

@@ -65,7 +65,7 @@ const RUST: Case<'_> = Case {
 
 impl<'a> Case<'a> {
     fn tree(&self, of: &Type, bytes: &[u8], choice: &MemberChoice) -> ValueTree {
-        let chunk = |&(address, bytes): &(u64, &'a [u8])| MemoryChunk { address, bytes, is_fault: false };
+        let chunk = |&(address, bytes): &(u64, &'a [u8])| MemoryChunk { address, bytes, unreadable: 0 };
         let chunks: Vec<MemoryChunk<'_>> = self.chunks.iter().map(chunk).collect();
         let memory = MemorySnapshot { chunks: &chunks };
         let (byte_order, language) = (ByteOrder::Little, self.language);

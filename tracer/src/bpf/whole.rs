@@ -15,7 +15,7 @@ use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
-use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, area};
+use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
 
 /// How many slots there are.
 pub const SLOTS: u32 = 64;
@@ -438,7 +438,10 @@ impl Program<'_> {
         code.load(Size::Eight, Reg::R3, Reg::R7, USED);
         self.chunk(Reg::R3, area);
         let code = &mut self.code;
-        code.set(Reg::R1, 1 << UNREADABLE_BIT);
+        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
+        code.alu_immediate(Alu::Lsh, Reg::R1, (UNREADABLE_SIZE_BIT - UNREADABLE_BIT) as i32);
+        code.alu_immediate(Alu::Or, Reg::R1, 1);
+        code.alu_immediate(Alu::Lsh, Reg::R1, UNREADABLE_BIT as i32);
         code.store(Size::Eight, Reg::R3, CHUNKS + 8, Reg::R1);
         code.set(Reg::R2, 0);
         code.jump(add);

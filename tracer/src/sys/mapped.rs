@@ -164,8 +164,11 @@ pub fn exists(pid: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// The addresses that a process may read, in ascending order. `None` if there is no such process, or
-/// its list must not be read.
+/// The size of a page, or a part of it.
+const PAGE: u64 = 4096;
+
+/// The addresses that a process can read, in ascending order. `None` if there is no such process, or
+/// its list must not be read. What is mapped behind the end of a file cannot be read.
 pub(super) fn readable(pid: u32) -> Option<Vec<Range<u64>>> {
     let maps = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
     let maps = String::from_utf8_lossy(&maps);
@@ -173,7 +176,16 @@ pub(super) fn readable(pid: u32) -> Option<Vec<Range<u64>>> {
         let mut words = line.split(' ');
         let (start, end) = words.next()?.split_once('-')?;
         let of = |text| u64::from_str_radix(text, 16).ok();
-        words.next()?.starts_with('r').then_some(of(start)?..of(end)?)
+        let (start, end) = (of(start)?, of(end)?);
+        let is_readable = words.next()?.starts_with('r');
+        let offset = of(words.next()?)?;
+        let is_file = words.nth(1).is_some_and(|inode| inode != "0");
+        let file = is_file.then(|| fs::metadata(format!("/proc/{pid}/map_files/{start:x}-{end:x}")).ok()).flatten();
+        let size = file.filter(Metadata::is_file).map(|file| file.len().saturating_sub(offset));
+        // The rest of the last page can be read.
+        let size = size.and_then(|size| size.checked_next_multiple_of(PAGE));
+        let end = size.map_or(end, |size| end.min(start.saturating_add(size)));
+        (is_readable && start < end).then_some(start..end)
     });
     let ranges: Vec<_> = ranges.collect();
     // A process that has ended has an empty list.
