@@ -42,6 +42,7 @@ cfg_if::cfg_if! {
         mod stacks;
         mod thread_locals;
         mod timeline;
+        mod torn;
         mod top;
         mod top_remote;
         mod trace;

@@ -5,6 +5,7 @@ mod compiled;
 mod cpp;
 mod notation;
 mod rust;
+mod torn;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,7 @@ pub use compiled::{CompiledLanguage, compiled};
 pub use cpp::cpp;
 pub use notation::{Likeness, likeness, normalized};
 pub use rust::rust;
+pub use torn::{KINDS, Shown, torn};
 
 use crate::fixture;
 use crate::tools::run;

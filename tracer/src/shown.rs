@@ -11,7 +11,7 @@ use simple_markers_resolver::types::{
 
 use crate::plan::ShownType;
 use crate::value::Value;
-use crate::whole::chunks;
+use crate::whole::{chunks, is_changing};
 
 /// What is read is limited when it is read. These limits only end what never ends.
 const LIMITS: Limits = Limits { depth: 16, elements: 1 << 12, text: 1 << 12, memory: 1 << 16, output: 1 << 16 };
@@ -71,12 +71,23 @@ impl ShownType {
             Some(ValueForm::Formatted(spec)) => formatted(&tree, &spec, self, out),
             _ => write_text(&tree, self.language, out),
         }
+        if value.is_changing() {
+            out.push_str(" <changing>");
+        }
         true
     }
 
     /// A value as JSON (`docs/json.md`); `None` for one that is not of this type.
     pub(crate) fn json(&self, value: &Value<'_>) -> Option<Json> {
         serde_json::to_value(self.tree(value)?).ok()
+    }
+}
+
+impl Value<'_> {
+    /// Whether it is a whole value of which something changed while it was read.
+    #[must_use]
+    pub fn is_changing(&self) -> bool {
+        matches!(self, Self::Whole(chunks) if is_changing(chunks))
     }
 }
 

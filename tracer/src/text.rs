@@ -242,6 +242,9 @@ pub fn json(hit: &Hit<'_>) -> Json {
                 shown.unwrap_or_else(|| json_value(value))
             };
             let name = |value: &Value<'_>| names.as_ref().and_then(|names| value.name(names));
+            if let Ok(value) | Err(Missing::Doubtful(Some(value))) = &value {
+                value.is_changing().then(|| insert("changing", true.into()));
+            }
             match &value {
                 Ok(value) => {
                     insert("value", json(value));

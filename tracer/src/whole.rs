@@ -6,7 +6,7 @@
 //! | 0 | 8 | the address; 0 for a value that was not in memory |
 //! | 8 | 4 | how many bytes follow |
 //! | 12 | 2 | the first step of what the chunk refers to ([`ReadTable`]); for the kernel only |
-//! | 14 | 2 | 1 if the memory could not be read, and how many bytes of it in the upper 12 bits |
+//! | 14 | 2 | 2 in the first chunk if something changed while it was read; 1 if the memory could not be read, and how many bytes of it in the upper 12 bits |
 //! | 16 | | the bytes, filled up to a multiple of 8 |
 //!
 //! [`ReadTable`]: simple_markers_resolver::types::ReadTable
@@ -21,6 +21,10 @@ pub const CHUNK_HEADER: u16 = 16;
 pub const UNREADABLE_BIT: u32 = 48;
 /// The first of the bits there that say how many bytes could not be read. Earlier recordings have 0.
 pub const UNREADABLE_SIZE_BIT: u32 = 52;
+
+/// The bit of the first chunk there that says that a byte of the value was another one when it was read a
+/// second time.
+pub const CHANGED_BIT: u32 = 49;
 
 /// The size of the memory for the chunks of a value of which so many bytes are read at most: a power of
 /// two, by which the kernel knows that nothing is written behind it. The last 8 bytes are not used.
@@ -45,6 +49,13 @@ pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = MemoryChunk<'_>> + Clone {
     })
 }
 
+/// Whether something changed while the chunks of a value were read.
+#[must_use]
+pub fn is_changing(bytes: &[u8]) -> bool {
+    let word = bytes.get(8..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word));
+    word >> CHANGED_BIT & 1 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +74,7 @@ mod tests {
         assert_eq!(chunks(&all[..all.len() - 1]).collect::<Vec<_>>(), [first]);
         assert_eq!(chunks(&chunk(1, u64::from(u32::MAX), b"abc")).count(), 0);
         assert_eq!(chunks(b"").count(), 0);
+        let changed = chunk(1, 1 << CHANGED_BIT, &[]);
+        assert_eq!([&all[..], &changed, &changed[..15], b""].map(is_changing), [false, true, false, false]);
     }
 }
