@@ -235,7 +235,8 @@ fn site(
     });
     let read: Vec<(Option<Expr>, Result<Fetch, ArgumentOmission>)> = read.collect();
     let text = settings.text.clamp(1, MAX_TEXT);
-    let wholes = read.iter().filter(|(_, fetched)| matches!(fetched, Ok(Fetch::Whole(_)))).count();
+    let wholes: usize =
+        wanted.iter().zip(&read).map(|(wanted, (_, fetched))| whole_values(wanted, fetched, settings.doubtful)).sum();
     let most = settings.values.bytes.min(MAX_WHOLE) / u16::try_from(wholes.max(1)).unwrap_or(u16::MAX);
     let mut source = |wanted: &WantedArgument<'_>, limit: &Option<Expr>, fetched: &Result<Fetch, ArgumentOmission>| {
         let mut reader = InputBuilder {
@@ -295,6 +296,37 @@ fn site(
             _ => None,
         },
     }
+}
+
+/// How many whole values are read for an argument. A doubtful one may be at two places, and a strict plan
+/// reads only those.
+fn whole_values(
+    wanted: &WantedArgument<'_>,
+    fetched: &Result<Fetch, ArgumentOmission>,
+    doubtful: DoubtfulValues,
+) -> usize {
+    let argument = wanted.argument;
+    let before = match &argument.reason {
+        Some(Reason::Replaced { before, .. }) => before.as_ref(),
+        _ => None,
+    };
+    let is_whole = |location: Option<&Location>| {
+        matches!(export::fetch_whole(&at_location(argument, location), false), Ok(Fetch::Whole(_)))
+    };
+    match fetched {
+        Ok(Fetch::Whole(_)) => 1,
+        Err(ArgumentOmission::Doubtful(_)) if wanted.form.is_some() => {
+            let places = [argument.location.as_ref(), before];
+            let read = places.into_iter().filter(|place| place.is_some() && is_whole(*place)).count();
+            if doubtful == DoubtfulValues::Strict && read < 2 { 0 } else { read }
+        }
+        _ => 0,
+    }
+}
+
+/// An argument as if it were certainly at a location.
+fn at_location(argument: &Argument, location: Option<&Location>) -> Argument {
+    Argument { verdict: Some(Verdict::Live), location: location.cloned(), reason: None, ..argument.clone() }
 }
 
 /// How an argument is shown by its type; `None` if it is not.
@@ -473,8 +505,7 @@ impl InputBuilder<'_> {
 
     /// Reads an argument at a location. `None` if it cannot be read there.
     fn at(&mut self, wanted: &WantedArgument<'_>, location: Option<&Location>) -> Option<Reading> {
-        let verdict = Some(Verdict::Live);
-        let at = Argument { verdict, location: location.cloned(), reason: None, ..wanted.argument.clone() };
+        let at = at_location(wanted.argument, location);
         let fetched = match wanted.form {
             Some(_) => export::fetch_whole(&at, false),
             None => fetch(&at, wanted.letter, false),
