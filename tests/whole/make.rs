@@ -1,21 +1,25 @@
 //! Random values of types of Rust's library: the programs of `tests/src/whole_values/rust.rs` end with
 //! this file. It is no module of theirs, so that `{:?}` and debug information have the same names.
 
-use std::cell::{Cell, RefCell};
-use std::cmp::Ordering;
+use std::borrow::Cow;
+use std::cell::{Cell, LazyCell, OnceCell, RefCell};
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::ffi::{CStr, CString, OsString};
 use std::hash::Hash;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::num::{NonZero, Saturating, Wrapping};
-use std::ops::Range;
+use std::ops::{Range, RangeFrom, RangeInclusive, RangeTo};
 use std::os::unix::ffi::OsStringExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{self, AtomicBool, AtomicI8, AtomicI32, AtomicU8, AtomicU16, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
 /// Where random values come from.
@@ -92,6 +96,12 @@ fn leaked<T: Make>(source: &mut Source) -> &'static T {
 
 fn several<T: Make, C: FromIterator<T>>(source: &mut Source) -> C {
     (0..source.size()).map(|_| T::make(source)).collect()
+}
+
+/// A value that is made when it is needed first.
+fn late<T: Make>() -> T {
+    static SEED: atomic::AtomicU64 = atomic::AtomicU64::new(1);
+    Source::new(SEED.fetch_add(1, atomic::Ordering::Relaxed)).value()
 }
 
 /// What a program prints goes to the file that its first argument names.
@@ -199,6 +209,14 @@ by! {
         _ => u128::make(source).into(),
     };
     IpAddr: source => if source.chance(50) { Ipv4Addr::make(source).into() } else { Ipv6Addr::make(source).into() };
+    SocketAddr: source => (IpAddr::make(source), u16::make(source)).into();
+    SocketAddrV4: source => Self::new(Ipv4Addr::make(source), u16::make(source));
+    SocketAddrV6: source => Self::new(Ipv6Addr::make(source), u16::make(source), u32::make(source), source.below(3) as u32);
+    MaybeUninit<u32>: source => if source.chance(50) { Self::new(u32::make(source)) } else { Self::uninit() };
+    PhantomData<u8>: _source => Self;
+    Cow<'static, str>: source => if source.chance(50) { source.text().into() } else { Cow::Borrowed(source.text().leak()) };
+    Cow<'static, Path>: source => if source.chance(50) { PathBuf::make(source).into() } else { <&Path>::make(source).into() };
+    RangeFrom<u16>: source => u16::make(source)..;
     Function: source => if source.chance(50) { nothing } else { other };
 }
 
@@ -297,6 +315,26 @@ of! {
     };
     [T: Make] RwLock<T>: source => Self::new(T::make(source));
     [T: Make] Range<T>: source => T::make(source)..T::make(source);
+    [T: Make] RangeInclusive<T>: source => T::make(source)..=T::make(source);
+    [T: Make] RangeTo<T>: source => ..T::make(source);
+    [T: Make] OnceCell<T>: source => if source.chance(60) { T::make(source).into() } else { Self::new() };
+    [T: Make] OnceLock<T>: source => if source.chance(60) { T::make(source).into() } else { Self::new() };
+    [T: Make] LazyCell<T>: source => {
+        let made = Self::new(late::<T> as fn() -> T);
+        source.chance(60).then(|| Self::force(&made));
+        made
+    };
+    [T: Make] LazyLock<T>: source => {
+        let made = Self::new(late::<T> as fn() -> T);
+        source.chance(60).then(|| Self::force(&made));
+        made
+    };
+    [T: Make] Pin<Box<T>>: source => Box::pin(T::make(source));
+    [T: Make] ManuallyDrop<T>: source => Self::new(T::make(source));
+    [T: Make] Reverse<T>: source => Self(T::make(source));
+    [T: Make + Clone + 'static] Cow<'static, [T]>: source => {
+        if source.chance(50) { Cow::Owned(several(source)) } else { Cow::Borrowed(Vec::make(source).leak()) }
+    };
     [T: Make] (T,): source => (T::make(source),);
     [T: Make, U: Make] (T, U): source => (T::make(source), U::make(source));
     [T: Make, U: Make, V: Make] (T, U, V): source => (T::make(source), U::make(source), V::make(source));

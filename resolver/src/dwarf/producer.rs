@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use gimli::constants as dw;
 
 use super::debug_info::DebugInfo;
+use super::types::Types;
 use super::unit::Die;
+use crate::Error;
 use crate::rates::Compiler;
 
 /// What wrote a unit.
@@ -66,6 +68,21 @@ impl DebugInfo<'_> {
     }
 }
 
+impl Types<'_> {
+    /// The minor version of the rustc that wrote a unit: 95 for 1.95. `None` if rustc 1 did not write it.
+    pub(super) fn rustc_minor(&self, unit: usize) -> Result<Option<u32>, Error> {
+        let producer = self.units.string(self.units.root(unit)?, dw::DW_AT_producer)?;
+        Ok(producer.and_then(|producer| rustc_minor_of(&producer)))
+    }
+}
+
+/// The minor version in a producer: `clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))`.
+fn rustc_minor_of(producer: &[u8]) -> Option<u32> {
+    let producer = std::str::from_utf8(producer).ok()?;
+    let (_, version) = producer.split_once("rustc version 1.")?;
+    version.split('.').next()?.parse().ok()
+}
+
 /// What the options in a producer of gcc say. The last option of a kind counts.
 fn frontiers_of(producer: &[u8]) -> Frontiers {
     let (mut is_optimized, mut says) = (None, None);
@@ -97,6 +114,18 @@ fn frontiers_of(producer: &[u8]) -> Frontiers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_producer_says_which_rustc_it_was() {
+        for (producer, expected) in [
+            ("clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))", Some(95)),
+            ("clang LLVM (rustc version 1.97.0-nightly (e50aa6fba 2026-05-19))", Some(97)),
+            ("clang LLVM (rustc version 1.)", None),
+            ("GNU C17 12.2.0", None),
+        ] {
+            assert_eq!(rustc_minor_of(producer.as_bytes()), expected, "{producer}");
+        }
+    }
 
     #[test]
     fn options_say_whether_statements_have_rows() {

@@ -47,6 +47,8 @@ pub(super) enum RawView {
     Variant { index: Spot, items: Vec<Spot> },
     /// The address of a function, which is there if a number is not 0.
     Function { engaged: Spot, target: Spot },
+    /// A value that is there if the state of a `std::sync::Once` is this number.
+    Once { state: Spot, complete: u32, value: Spot },
     /// A text or elements, which are in the object if a number is in a range.
     Small { tag: Spot, inline_tags: (i128, i128), inline: CollectionLayout, heap: Box<RawView>, element: TypeRef },
     /// A collection.
@@ -143,6 +145,11 @@ impl Types<'_> {
             ViewKind::Optional => {
                 let (Some(engaged), Some(value)) = (get("engaged"), get("value")) else { return Ok(None) };
                 return Ok(number("engaged")?.map(|_| RawView::Optional { engaged, value }));
+            }
+            ViewKind::Once => {
+                let (Some(state), Some(value)) = (get("state"), get("value")) else { return Ok(None) };
+                let complete = self.once_complete(state.of)?.filter(|_| matches!(number("state"), Ok(Some(_))));
+                return Ok(complete.map(|complete| RawView::Once { state, complete, value }));
             }
             ViewKind::Range => match (number("start")?, number("end")?, entry) {
                 (Some(start), Some(end), Some(stride)) => CollectionLayout::Range { start, end, stride },
@@ -246,6 +253,16 @@ impl Types<'_> {
             ViewKind::Record | ViewKind::Tuple | ViewKind::Variant => return Ok(None),
         };
         Ok(Some(RawView::Collection { layout, is_set: get("set").is_some(), key, value: get("value") }))
+    }
+
+    /// The state of a `std::sync::Once` that ran, by the compiler of the unit. `None` if that is not known:
+    /// it became 0 between 1.90 and 1.91.
+    fn once_complete(&self, state: TypeRef) -> Result<Option<u32>, Error> {
+        Ok(match self.rustc_minor(state.die.unit)? {
+            Some(91..) => Some(0),
+            Some(81..=89) => Some(3),
+            _ => None,
+        })
     }
 
     /// Elements or a text that are in the object if they are few.

@@ -14,6 +14,7 @@ pub(crate) fn opaque(why: &OpaqueReason) -> Cow<'static, str> {
         OpaqueReason::Encoding(encoding) => return encoding_name(*encoding).into(),
         OpaqueReason::Entry(tag) => return tag_name(*tag).into(),
         OpaqueReason::Filed(words) => return words.to_string().into(),
+        OpaqueReason::Uninitialized => "uninit",
         OpaqueReason::OnlyDeclared => "declared only",
         OpaqueReason::TooManyTypes => "too many types",
         OpaqueReason::TooDeep => "nested too deep",

@@ -16,7 +16,6 @@ pub(crate) fn problem(problem: &ValueProblem) -> String {
         ValueProblem::TooLarge => "<too large>",
         ValueProblem::Unreadable { address, length } => return format!("<unreadable: {length} at {address:#x}>"),
         ValueProblem::NotCaptured => "..",
-        ValueProblem::NoElementType { address, length } => return format!("<{length} at {address:#x}>"),
         ValueProblem::NoLength => "<an array of no known length>",
         ValueProblem::NoElementSize => "<elements of no known size>",
         ValueProblem::InvalidBoolean(bits) => return format!("<invalid bool {bits}>"),
@@ -35,6 +34,7 @@ pub(crate) fn problem(problem: &ValueProblem) -> String {
             }
             return text;
         }
+        ValueProblem::MaybeUninitialized { of } => return of.to_string(),
         ValueProblem::NoMember(name) => return format!("<no member {name}>"),
         ValueProblem::Inconsistent => "<inconsistent>",
     };

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
+use super::wrappers::{Pointee, is_letter, is_raw_pointer, pointee, short_name, transparent};
 use super::{
     CollectionLayout, Language, Member, NULLOPT, NULLPTR, OPTIONAL, SequenceKind, Shape, TARGET, Type, Variant,
     Variants,
@@ -111,12 +111,39 @@ impl MemberPlace {
     }
 
     /// The place of a member: through pointers, references, wrappers such as `Rc` and `Cell`, locks, and the
-    /// `Some` of an `Option`. `name` may also be that of a variant.
+    /// `Some` of an `Option`. `name` may also be that of a variant, and `strong` or `weak` for a count of
+    /// an `Rc` or `Arc` to something that has no such member.
     ///
     /// # Errors
     ///
     /// Why there is none.
     pub fn member(self, name: &str, language: Language) -> Result<Self, MemberProblem> {
+        let counts = match name {
+            "strong" | "weak" => self.clone().counts(language),
+            _ => None,
+        };
+        match (self.own_member(name, language), counts) {
+            (Err(MemberProblem::Unknown), Some(counts)) => counts.own_member(name, language),
+            (found, _) => found,
+        }
+    }
+
+    /// The counts of an `Rc` or `Arc`. `None` if there is none on the way to the value.
+    fn counts(self, language: Language) -> Option<Self> {
+        let mut place = self;
+        for _ in 0..NESTING {
+            if let Some(Pointee { bit_offset, counted: Some(counted), .. }) = pointee(&place.of) {
+                let bit = place.bit.saturating_add(bit_offset);
+                let mut steps = place.steps;
+                steps.push(PlaceStep::Follow { pointer: bit / 8, add: 0 });
+                return (bit % 8 == 0).then(|| Self { steps, bit: 0, bits: None, of: Arc::clone(counted) });
+            }
+            place = place.behind(language).ok()??;
+        }
+        None
+    }
+
+    fn own_member(self, name: &str, language: Language) -> Result<Self, MemberProblem> {
         let mut place = self.entered(language)?;
         for _ in 0..NESTING {
             let inner = match &place.of.shape {
@@ -397,6 +424,8 @@ fn wrapped<'t>(of: &Type, members: &'t [Member]) -> Option<&'t Member> {
     let inner = match short_name(&of.name) {
         "Mutex" | "RwLock" | "ReentrantMutex" => "data",
         "RefCell" | "ManuallyDrop" | "CachePadded" => "value",
+        "OnceCell" => "inner",
+        "OnceLock" | "LazyLock" => "0",
         "Pin" => return members.iter().find(|member| matches!(&*member.name, "pointer" | "__pointer")),
         _ => return None,
     };

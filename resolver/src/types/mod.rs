@@ -15,6 +15,7 @@ mod limits;
 mod member_place;
 mod memory;
 mod names;
+mod notation;
 mod object;
 mod printf;
 mod problem;
@@ -51,8 +52,8 @@ pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, T
 pub(crate) use shape::{NULLOPT, NULLPTR, OPTIONAL, TARGET, VALUELESS};
 pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
-    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
-    ValueTree, VariantValue,
+    AddressKind, AddressValue, FloatValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
+    StructureValue, TextValue, ValueTree, VariantValue,
 };
 pub use tree_json::write_json;
 pub use tree_reader::{tree, tree_of};

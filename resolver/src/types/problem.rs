@@ -30,13 +30,6 @@ pub enum ValueProblem {
     },
     /// The memory was not copied, because a limit was reached.
     NotCaptured,
-    /// The type of these elements is not known.
-    NoElementType {
-        /// The address of the first element.
-        address: u64,
-        /// How many elements there are.
-        length: u64,
-    },
     /// The number of elements of an array is not known.
     NoLength,
     /// The size of the elements is not known.
@@ -66,6 +59,11 @@ pub enum ValueProblem {
         reason: OpaqueReason,
         /// The bytes of the value, if there are at most 32.
         bytes: Vec<u8>,
+    },
+    /// Rust's `MaybeUninit`: the type does not say whether there is a value.
+    MaybeUninitialized {
+        /// The name of the type without its path.
+        of: Arc<str>,
     },
     /// There is no member of this name.
     NoMember(Arc<str>),

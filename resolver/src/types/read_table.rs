@@ -254,8 +254,13 @@ impl ReadTableBuilder<'_> {
             }
             Shape::Struct { .. } if is_rust && pointee(of).is_some() => {
                 let Some(pointee) = pointee(of) else { return };
+                let bit = bit.saturating_add(pointee.bit_offset);
+                // With the counts, which filters of recordings take.
+                if let Some(counted) = pointee.counted {
+                    return self.follow(bit, 0, counted, depth, steps);
+                }
                 let (Some(to), Ok(add)) = (pointee.to, i32::try_from(pointee.offset)) else { return };
-                self.follow(bit.saturating_add(pointee.bit_offset), add, to, depth, steps);
+                self.follow(bit, add, to, depth, steps);
             }
             Shape::Struct { members } => {
                 members.iter().for_each(|member| self.member(member, depth, bit, nested, steps));

@@ -138,6 +138,8 @@ pub enum OpaqueReason {
     MemberPlace(PlaceProblem),
     /// An entry of a kind that is not supported (`DW_TAG_*`).
     Entry(u16),
+    /// Rust's value that is made when it is needed first, and is not there yet.
+    Uninitialized,
     /// As a plan file or a recording says it.
     Filed(Arc<str>),
 }

@@ -1,6 +1,6 @@
 //! A whole value as a tree of plain data. Text and JSON are written from it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +53,12 @@ pub enum ValueTree {
     Duration(Duration),
     /// An address of the internet.
     Internet(IpAddr),
+    /// An address of the internet with a port.
+    Socket(SocketAddr),
+    /// A range of Rust.
+    Interval(Box<IntervalValue>),
+    /// A value that is made when it is needed first, and is not there yet.
+    Uninitialized,
     /// It is not known.
     Problem(ValueProblem),
     /// It is omitted, because a limit was reached.
@@ -166,6 +172,19 @@ pub struct MapValue {
     pub has_text_keys: bool,
 }
 
+/// A range of Rust: `1..5`, `..=5`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntervalValue {
+    /// The start; `None` if the type has none.
+    pub start: Option<ValueTree>,
+    /// The end; `None` if the type has none.
+    pub end: Option<ValueTree>,
+    /// Whether the end is part of it.
+    pub is_closed: bool,
+    /// Whether it was an iterator that came to its end: then nothing is part of it.
+    pub is_exhausted: bool,
+}
+
 impl IntegerValue {
     /// The number. `None` if it does not fit, which an unsigned one of 128 bits may not.
     #[must_use]
@@ -212,6 +231,7 @@ impl ValueTree {
             Self::Address(address) => address.to.as_ref().is_some_and(Self::is_cut),
             Self::Structure(structure) => structure.is_cut || any(&structure.members),
             Self::Variant(variant) => variant.value.is_cut() || any(&variant.common),
+            Self::Interval(interval) => [&interval.start, &interval.end].into_iter().flatten().any(Self::is_cut),
             Self::List(list) => list.rest() != Some(0) || list.items.iter().any(Self::is_cut),
             Self::Map(map) => {
                 map.rest() != Some(0) || map.entries.iter().any(|(key, value)| key.is_cut() || value.is_cut())

@@ -3,8 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq as _, Serializer};
 
 use super::tree::{
-    AddressKind, AddressValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
-    VariantValue,
+    AddressKind, AddressValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue,
+    TextValue, ValueTree, VariantValue,
 };
 use super::{NULLOPT, NULLPTR, OPTIONAL, OpaqueReason, TARGET, VALUELESS, ValueProblem};
 use crate::english::types::opaque;
@@ -43,6 +43,9 @@ impl Serialize for ValueTree {
             Self::Map(map) => map.serialize(serializer),
             Self::Duration(duration) => serializer.collect_str(&format_args!("{duration:?}")),
             Self::Internet(address) => serializer.collect_str(address),
+            Self::Socket(address) => serializer.collect_str(address),
+            Self::Interval(interval) => interval.serialize(serializer),
+            Self::Uninitialized => serializer.serialize_unit(),
             Self::Problem(problem) => problem.serialize(serializer),
             Self::Cut => rest(serializer, None),
         }
@@ -102,6 +105,22 @@ impl Serialize for AddressValue {
                 object.end()
             }
         }
+    }
+}
+
+impl Serialize for IntervalValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        if let Some(start) = &self.start {
+            object.serialize_entry("start", start)?;
+        }
+        if let Some(end) = &self.end {
+            object.serialize_entry("end", end)?;
+        }
+        if self.is_exhausted {
+            object.serialize_entry("exhausted", &true)?;
+        }
+        object.end()
     }
 }
 
@@ -169,6 +188,7 @@ fn are_new(inner: &StructureValue, outer: &[MemberValue], own: usize) -> bool {
 /// Whether the JSON of a value may be null, so that `Some` of it must be told from `None`.
 fn may_be_null(tree: &ValueTree) -> bool {
     match tree {
+        ValueTree::Uninitialized => true,
         ValueTree::Variant(variant) => {
             &*variant.of == "Option" || matches!(&*variant.name, NULLOPT | NULLPTR | OPTIONAL | TARGET | VALUELESS)
         }
@@ -270,7 +290,7 @@ impl Serialize for ValueProblem {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("?", <&str>::from(self))?;
         match self {
-            Self::Unreadable { address, length } | Self::NoElementType { address, length } => {
+            Self::Unreadable { address, length } => {
                 object.serialize_entry("address", &Hexadecimal(*address))?;
                 object.serialize_entry("length", length)?;
             }
@@ -282,6 +302,7 @@ impl Serialize for ValueProblem {
                 object.serialize_entry("value", &value.to_string())?;
             }
             Self::Opaque { reason, bytes } => serialize_opaque(reason, bytes, &mut object)?,
+            Self::MaybeUninitialized { of } => object.serialize_entry("type", &**of)?,
             Self::NoMember(name) => object.serialize_entry("member", &**name)?,
             _ => {}
         }

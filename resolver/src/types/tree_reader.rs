@@ -13,6 +13,7 @@ use super::collection_reader::{CollectionEntries, CollectionEntry, entries, numb
 use super::float::Float;
 use super::layout::{BitRange, choose, ends};
 use super::names::are_flags;
+use super::notation::{Notation, in_notation};
 use super::object::{Object, ReadContext, number};
 use super::tree::{
     AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
@@ -144,6 +145,11 @@ impl TreeReader<'_> {
             }
             Shape::Pointer { .. } => self.pointer(of, object, at)?,
             Shape::Struct { members } => self.structure(of, members, object, at)?,
+            Shape::Union { .. } if self.is_rust() && Notation::of(of) == Some(Notation::MaybeUninit) => {
+                let base = of.name.find('<').and_then(|end| of.name.get(..end)).unwrap_or(&of.name);
+                let of = base.rfind("::").and_then(|at| of.name.get(at + 2..)).unwrap_or(&of.name);
+                return Err(ValueProblem::MaybeUninitialized { of: of.into() });
+            }
             Shape::Union { members } => self.members(short_name(&of.name).into(), members, object, at),
             Shape::Variants(variants) => self.variants(of, variants, object, at)?,
             Shape::Array { element, count, stride } => self.array(element, *count, *stride, object, at)?,
@@ -282,7 +288,11 @@ impl TreeReader<'_> {
                 return Ok(pointer(AddressKind::Owner, address, to));
             }
         }
-        Ok(self.members(short_name(&of.name).into(), members, object, at))
+        let value = self.members(short_name(&of.name).into(), members, object, at);
+        Ok(match Notation::of(of).filter(|_| self.is_rust()) {
+            Some(notation) => in_notation(notation, value),
+            None => value,
+        })
     }
 
     /// The address in an `Rc` or `Arc`, and its target. `None` for other types.
@@ -336,11 +346,18 @@ impl TreeReader<'_> {
         at: BitRange,
     ) -> Result<ValueTree, ValueProblem> {
         let (chosen, value) = choose(variants, object, at.bit, self.context)?;
+        let is_content = self.is_rust() && Notation::of(of) == Some(Notation::Content);
         let of: Arc<str> = short_name(&of.name).into();
         let Some(chosen) = chosen else { return Err(ValueProblem::InvalidDiscriminant { of, value }) };
         let value = match &*chosen.members {
             [member] => self.value(&member.of, object, at.of_member(member)?),
             members => self.members(Arc::clone(&chosen.name), members, object, at),
+        };
+        let value = match value {
+            ValueTree::Structure(mut content) if is_content && content.members.len() == 1 => {
+                return Ok(content.members.pop().map_or(ValueTree::Cut, |member| member.value));
+            }
+            value => value,
         };
         let common = match &*variants.common {
             [] => Vec::new(),
@@ -417,7 +434,8 @@ impl TreeReader<'_> {
         }
         let Some((element, stride)) = sequence.element.as_deref().and_then(|element| Some((element, element.size?)))
         else {
-            return Err(ValueProblem::NoElementType { address, length });
+            // The description of the type ends here.
+            return Ok(ValueTree::List(ListValue { items: Vec::new(), total: Some(length), is_set: false }));
         };
         let wanted = length.min(self.context.limits.elements as u64);
         let size = stride.checked_mul(wanted).ok_or(ValueProblem::Unreadable { address, length })?;
@@ -460,7 +478,7 @@ impl TreeReader<'_> {
                     let bytes = object.bytes(start.bit, shown)?.to_vec();
                     return Ok(ValueTree::Text(TextValue { bytes, is_cut: shown < total }));
                 }
-                let Some(key) = key else { return Err(ValueProblem::NoElementType { address: 0, length: total }) };
+                let Some(key) = key else { return Ok(ValueTree::Cut) };
                 return Ok(self.elements(&key.of, total, total, stride, object, start));
             }
             CollectionLayout::Internet { offset, size } => {
@@ -473,11 +491,7 @@ impl TreeReader<'_> {
             _ => {}
         }
         let CollectionEntries { entries, total } = entries(*layout, object, at.bit, self.context)?;
-        let Some(key) = key else {
-            let address = entries.first().map_or(0, |entry| entry.address);
-            let length = total.unwrap_or(entries.len() as u64);
-            return Err(ValueProblem::NoElementType { address, length });
-        };
+        let Some(key) = key else { return Ok(ValueTree::Cut) };
         let Some(value) = value else {
             let mut items = Vec::new();
             for entry in entries {

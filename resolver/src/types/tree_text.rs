@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::tree::{AddressKind, AddressValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree};
+use super::tree::{
+    AddressKind, AddressValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
+};
 use super::{Language, quote};
 use crate::english::values::problem;
 
@@ -71,6 +73,9 @@ impl TreeWriter<'_> {
             ValueTree::Map(map) => self.map(map),
             ValueTree::Duration(duration) => _ = write!(self.out, "{duration:?}"),
             ValueTree::Internet(address) => _ = write!(self.out, "{address}"),
+            ValueTree::Socket(address) => _ = write!(self.out, "{address}"),
+            ValueTree::Interval(interval) => self.interval(interval),
+            ValueTree::Uninitialized => self.push("<uninit>"),
             ValueTree::Problem(why) => self.push(&problem(why)),
             ValueTree::Cut => self.push(".."),
         }
@@ -96,6 +101,13 @@ impl TreeWriter<'_> {
             }
             self.value(to);
         }
+    }
+
+    fn interval(&mut self, interval: &IntervalValue) {
+        interval.start.iter().for_each(|start| self.value(start));
+        self.push(if interval.is_closed { "..=" } else { ".." });
+        interval.end.iter().for_each(|end| self.value(end));
+        self.push(if interval.is_exhausted { " (exhausted)" } else { "" });
     }
 
     fn structure(&mut self, structure: &StructureValue) {

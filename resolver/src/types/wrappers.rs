@@ -21,8 +21,10 @@ pub(crate) fn transparent(of: &Type) -> Option<&Member> {
     let Shape::Struct { members } = &of.shape else { return None };
     let name = short_name(&of.name);
     let is_inner = name.starts_with("NonZero") && (name == "NonZero" || name.ends_with("Inner") || members.len() == 1);
-    let is_library =
-        matches!(name, "Wrapping" | "Saturating" | "Cell" | "UnsafeCell" | "SyncUnsafeCell" | "NonNull" | "Unique");
+    let is_library = matches!(
+        name,
+        "Wrapping" | "Saturating" | "Pin" | "Cell" | "UnsafeCell" | "SyncUnsafeCell" | "NonNull" | "Unique"
+    );
     let is_atomic = name.starts_with("Atomic");
     if !is_inner && !is_library && !is_atomic {
         return None;
@@ -52,12 +54,16 @@ pub(crate) struct Pointee<'a> {
     pub(crate) offset: u64,
     /// The target type. `None` if the tree is cut off here.
     pub(crate) to: Option<&'a Arc<Type>>,
+    /// What is at the address: the counts of an `Rc` or `Arc`, and the target. `None` without counts.
+    pub(crate) counted: Option<&'a Arc<Type>>,
 }
 
 /// The target of a pointer, or of an `Rc` or `Arc` of a sized type. `None` for any other type.
 pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
     match &of.shape {
-        Shape::Pointer { to } => Some(Pointee { bit_offset: 0, size: of.size?, offset: 0, to: to.as_ref() }),
+        Shape::Pointer { to } => {
+            Some(Pointee { bit_offset: 0, size: of.size?, offset: 0, to: to.as_ref(), counted: None })
+        }
         Shape::Struct { members } if matches!(short_name(&of.name), "Rc" | "Arc") => {
             let pointer = members.iter().find(|member| &*member.name == "ptr")?;
             let (mut bit_offset, mut inner) = (pointer.bit_offset, &pointer.of);
@@ -67,12 +73,14 @@ pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
             }
             let Shape::Pointer { to } = &inner.shape else { return None };
             let size = inner.size?;
-            let Some(counted) = to else { return Some(Pointee { bit_offset, size, offset: 0, to: None }) };
+            let Some(counted) = to else {
+                return Some(Pointee { bit_offset, size, offset: 0, to: None, counted: None });
+            };
             let Shape::Struct { members } = &counted.shape else { return None };
             let has = |name| members.iter().find(|member| &*member.name == name);
             has("strong").and(has("weak"))?;
             let value = has("value").or(has("data"))?;
-            Some(Pointee { bit_offset, size, offset: value.bit_offset / 8, to: Some(&value.of) })
+            Some(Pointee { bit_offset, size, offset: value.bit_offset / 8, to: Some(&value.of), counted: to.as_ref() })
         }
         _ => None,
     }

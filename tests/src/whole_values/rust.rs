@@ -21,7 +21,7 @@ const BITS: [&str; 14] =
     ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "u128", "i128", "usize", "isize", "f32", "f64"];
 
 /// What every type of an ability has in common with numbers: no parameters.
-const COPIED: [&str; 13] = [
+const COPIED: [&str; 18] = [
     "bool",
     "char",
     "()",
@@ -33,10 +33,15 @@ const COPIED: [&str; 13] = [
     "IpAddr",
     "Ipv4Addr",
     "Ipv6Addr",
+    "SocketAddr",
+    "SocketAddrV4",
+    "SocketAddrV6",
+    "MaybeUninit<u32>",
+    "PhantomData<u8>",
     "*const u32",
     "fn()",
 ];
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "u8",
     "i16",
     "u32",
@@ -50,8 +55,9 @@ const KEYS: [&str; 13] = [
     "Ordering",
     "Duration",
     "IpAddr",
+    "SocketAddr",
 ];
-const ANY: [&str; 20] = [
+const ANY: [&str; 23] = [
     "String",
     "&'static str",
     "Box<str>",
@@ -72,6 +78,9 @@ const ANY: [&str; 20] = [
     "Wrapping<u16>",
     "Saturating<i32>",
     "NonZero<usize>",
+    "Cow<'static, str>",
+    "Cow<'static, Path>",
+    "RangeFrom<u16>",
 ];
 
 struct Generator {
@@ -130,7 +139,7 @@ impl Generator {
             return if self.choices.chance(50) { format!("[{}; {count}]", inner(self)) } else { self.plain(ability) };
         }
         let of_key = |this: &mut Self| this.of(next.min(2), Ability::Key);
-        match self.choices.below(if ability == Ability::Any { 37u32 } else { 9 }) {
+        match self.choices.below(if ability == Ability::Any { 47u32 } else { 9 }) {
             0 | 1 => format!("Option<{}>", inner(self)),
             2 => format!("[{}; {count}]", inner(self)),
             3 | 4 => {
@@ -164,6 +173,16 @@ impl Generator {
             30 => format!("LinkedList<{}>", inner(self)),
             31 => format!("BinaryHeap<{}>", of_key(self)),
             32 => format!("Option<Option<{}>>", inner(self)),
+            33 => format!("RangeInclusive<{}>", inner(self)),
+            34 => format!("RangeTo<{}>", inner(self)),
+            35 => format!("OnceCell<{}>", inner(self)),
+            36 => format!("OnceLock<{}>", inner(self)),
+            37 => format!("LazyCell<{}>", inner(self)),
+            38 => format!("LazyLock<{}>", inner(self)),
+            39 => format!("Pin<Box<{}>>", inner(self)),
+            40 => format!("ManuallyDrop<{}>", inner(self)),
+            41 => format!("Reverse<{}>", inner(self)),
+            42 => format!("Cow<'static, [{}]>", self.of(next, Ability::Copied)),
             _ => self.declared(ability),
         }
     }
