@@ -67,12 +67,15 @@ fn request(i: u64, with_parent: bool) -> Request {
         alias: ["", "a text of more than thirty-two bytes, twice", "x"][i as usize % 3],
         tags: (i as u16 % 9, -(i as i32 % 4)),
     };
+    let shared = Arc::new(Mutex::new(i as u32 % 6));
+    let owned = Rc::new(owner("rc"));
+    (0..i % 3).for_each(|_| std::mem::forget(Rc::clone(&owned)));
     Request {
         id: i,
         state: [State::Idle, State::Busy, State::Gone][i as usize % 3],
-        owner: Rc::new(owner("rc")),
+        owner: owned,
         boxed: Box::new(owner("box")),
-        shared: Arc::new(Mutex::new(i as u32 % 6)),
+        shared,
         cell: Cell::new(-(i as i16 % 3)),
         guarded: RefCell::new(250 + i as u8 % 6),
         hits: AtomicU32::new(i as u32 % 2),
@@ -120,7 +123,9 @@ fn main() {
             r.limit.map_or_else(none, |it| it.to_string()),
             if r.niche.is_some() { "Some" } else { "None" }.into(),
             u32::from(r.letter).to_string(), r.is_done.to_string(),
-            r.small.map_or_else(none, name),
+            r.small.map_or_else(none, name), Rc::strong_count(&r.owner).to_string(),
+            // The memory has one more while there is a strong one.
+            (1 + Arc::weak_count(&r.shared)).to_string(),
         ];
         println!("hit\t{}", values.join("\t"));
     }
@@ -131,7 +136,7 @@ fn main() {
 "#;
 
 /// The members in the order in which the program prints them. A text is marked.
-const RUST_PATHS: [(&str, bool); 26] = [
+const RUST_PATHS: [(&str, bool); 28] = [
     ("request.id", false),
     ("request.state", false),
     ("request.owner.name", true),
@@ -158,6 +163,8 @@ const RUST_PATHS: [(&str, bool); 26] = [
     ("request.letter", false),
     ("request.is_done", false),
     ("request.small.Some.0", false),
+    ("request.owner.strong", false),
+    ("request.shared.weak", false),
 ];
 
 /// The same in C, with bits, a negative enumerator, unions, arrays, and pointers to pointers.

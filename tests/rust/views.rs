@@ -108,11 +108,27 @@ fn types_of_rusts_library_are_shown_as_debug_shows_them() {
         "address",
         "time",
         "instant",
+        "ranges",
+        "sockets",
+        "cows",
+        "cells",
+        "locks",
+        "lazies",
+        "pins",
+        "maybe",
     ];
     assert_eq!(names(&values), expected);
     assert_eq!(json(&values, "leaf"), r#"{"a":1,"b":2}"#);
     assert_eq!(json(&values, "numbers"), r#"[[1,{"id":1,"name":"job1","owner":null}]]"#);
     assert_eq!(json(&values, "times"), r#"["1.5s","42ns","0ns"]"#);
+    assert_eq!(
+        ["sockets", "cows", "cells", "locks"].map(|name| json(&values, name)),
+        [r#"["127.0.0.1:80","[::1%3]:443"]"#, r#"["a","b",[1]]"#, r#"["a",null]"#, r#"["a",null]"#]
+    );
+    assert!(
+        json(&values, "ranges")
+            .starts_with(r#"[{"start":1,"end":5},{"start":1,"end":5},{"start":2,"end":2,"exhausted":true},"#)
+    );
 }
 
 /// The compilers, each with the library that it takes.

@@ -1,10 +1,13 @@
 //! Values of types of Rust's library. Prints for each its name, its address and its text, and waits.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{LazyCell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::fmt::Debug;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, RwLock};
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{LazyLock, Mutex, OnceLock, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use simple_markers::simple_mark;
@@ -34,6 +37,12 @@ fn kept_as<T: Debug>(name: &str, value: T, text: impl FnOnce(String) -> String) 
 /// The text of a lock without the sign that there are other members.
 fn without_rest(text: String) -> String {
     text.replace(", .. }", " }")
+}
+
+type Five = fn() -> i32;
+
+fn five() -> i32 {
+    5
 }
 
 fn main() {
@@ -78,12 +87,34 @@ fn main() {
     simple_mark!(views:times, "%p", times);
     let addresses = kept("addresses", (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST));
     simple_mark!(views:addresses, "%p", addresses);
-    let address = kept_as("address", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), |text| format!("V4({text})"));
+    let address = kept("address", IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)));
     simple_mark!(views:address, "%p", address);
     let time = kept("time", SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 5));
     simple_mark!(views:time, "%p", time);
     let instant = kept("instant", Instant::now());
     simple_mark!(views:instant, "%p", instant);
+    let mut done = 1..=2;
+    done.by_ref().for_each(drop);
+    let ranges = kept("ranges", (1..5, 1..=5, done, ..5, ..=5, 1.., ..));
+    simple_mark!(views:ranges, "%p", ranges);
+    let address: [SocketAddr; 2] = ["127.0.0.1:80".parse().unwrap(), "[::1%3]:443".parse().unwrap()];
+    let sockets = kept("sockets", address);
+    simple_mark!(views:sockets, "%p", sockets);
+    let cows = kept("cows", (Cow::Borrowed("a"), Cow::<str>::Owned("b".to_owned()), Cow::<[u8]>::Owned(vec![1])));
+    simple_mark!(views:cows, "%p", cows);
+    let cells = kept("cells", [OnceCell::from("a".to_owned()), OnceCell::new()]);
+    simple_mark!(views:cells, "%p", cells);
+    let locks = kept("locks", [OnceLock::from("a".to_owned()), OnceLock::new()]);
+    simple_mark!(views:locks, "%p", locks);
+    let lazy = || (LazyCell::new(five as Five), LazyLock::new(five as Five));
+    let made = lazy();
+    assert_eq!((*made.0, *made.1), (5, 5));
+    let lazies = kept("lazies", [lazy(), made]);
+    simple_mark!(views:lazies, "%p", lazies);
+    let pins = kept("pins", (Pin::new("a"), Box::pin(5)));
+    simple_mark!(views:pins, "%p", pins);
+    let maybe = kept("maybe", [MaybeUninit::new(5u32), MaybeUninit::uninit()]);
+    simple_mark!(views:maybe, "%p", maybe);
     println!("end");
     let _ = std::io::stdin().read_line(&mut String::new());
 }
