@@ -74,7 +74,7 @@ impl ValueMemory for MemorySnapshot<'_> {
         let end = address.saturating_add(into.len() as u64);
         let is_unreadable = |chunk: &MemoryChunk<'_>| {
             let from = chunk.address.saturating_add(chunk.bytes.len() as u64);
-            from < end && address < from.saturating_add(chunk.unreadable)
+            chunk.unreadable > 0 && from < end && address < from.saturating_add(chunk.unreadable)
         };
         if self.chunks.iter().any(is_unreadable) { MemoryRead::Unreadable } else { MemoryRead::NotCaptured }
     }
