@@ -31,14 +31,16 @@ pub(super) enum Notation {
 }
 
 impl Notation {
-    /// The notation of a type by its name and its members; `None` for all others.
+    /// The notation of a type by its name and its members; `None` for all others. The name has no scopes, so a
+    /// `Range` without a parameter is a type of the program.
     pub(super) fn of(of: &Type) -> Option<Self> {
+        let is_generic = of.name.contains('<');
         let members = match &of.shape {
             Shape::Struct { members } | Shape::Union { members } => members,
             Shape::Variants(variants) => {
                 let mut names = variants.variants.iter().map(|variant| &*variant.name);
                 let expected = match short_name(&of.name) {
-                    "Cow" => ["Borrowed", "Owned"],
+                    "Cow" if is_generic => ["Borrowed", "Owned"],
                     "IpAddr" | "SocketAddr" => ["V4", "V6"],
                     _ => return None,
                 };
@@ -49,14 +51,15 @@ impl Notation {
         let has = |names: &[&str]| members.iter().map(|member| &*member.name).eq(names.iter().copied());
         let name = short_name(&of.name);
         let (notation, is_it) = match name {
+            "RangeFull" => (Self::Interval { is_closed: false }, has(&[])),
+            "SocketAddrV4" => (Self::Socket, has(&["ip", "port"])),
+            "SocketAddrV6" => (Self::Socket, has(&["ip", "port", "flowinfo", "scope_id"])),
+            _ if !is_generic => return None,
             "Range" => (Self::Interval { is_closed: false }, has(&["start", "end"])),
             "RangeFrom" => (Self::Interval { is_closed: false }, has(&["start"])),
             "RangeTo" => (Self::Interval { is_closed: false }, has(&["end"])),
-            "RangeFull" => (Self::Interval { is_closed: false }, has(&[])),
             "RangeInclusive" => (Self::Interval { is_closed: true }, has(&["start", "end", "exhausted"])),
             "RangeToInclusive" => (Self::Interval { is_closed: true }, has(&["end"])),
-            "SocketAddrV4" => (Self::Socket, has(&["ip", "port"])),
-            "SocketAddrV6" => (Self::Socket, has(&["ip", "port", "flowinfo", "scope_id"])),
             "OnceCell" => (Self::Once { variant: "Some" }, has(&["inner"])),
             "LazyCell" => (Self::Once { variant: "Init" }, has(&["state"])),
             "MaybeUninit" => (Self::MaybeUninit, has(&["uninit", "value"])),
