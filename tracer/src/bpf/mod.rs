@@ -3,6 +3,7 @@
 pub mod assembler;
 pub mod cookie;
 pub mod count;
+mod elements;
 pub mod entry;
 pub mod event;
 pub mod expression;
@@ -11,6 +12,8 @@ pub mod input;
 pub mod instruction;
 pub mod kernel_number;
 pub mod program;
+mod read_again;
+pub mod slot;
 pub mod top;
 pub mod trace;
 pub mod whole;

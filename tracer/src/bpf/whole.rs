@@ -14,41 +14,14 @@ use super::assembler::Label;
 use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
+use super::slot::{ADDRESS, CHUNK, CHUNKS, ELEMENT, LENGTH, OWNER, SLOTS, STEP, TOUCHED, USED};
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
-use crate::whole::{CHANGED_BIT, CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
+use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
 
-/// How many slots there are.
-pub const SLOTS: u32 = 64;
 /// How many slots a hit tries.
 const TRIES: i32 = 4;
 /// The most rounds of the loop. The kernel checks each of them.
-const ROUNDS: i32 = 256;
-
-/// Offsets in a slot: not 0 while a hit owns it,
-const OWNER: i16 = 0;
-/// how many bytes of chunks there are,
-pub(super) const USED: i16 = 8;
-/// the chunk whose elements are looked at,
-const CHUNK: i16 = 16;
-/// the offset of the element in it,
-const ELEMENT: i16 = 24;
-/// the next step,
-const STEP: i16 = 32;
-/// the address that is read,
-const ADDRESS: i16 = 40;
-/// how many bytes of it,
-const LENGTH: i16 = 48;
-/// a byte that is read to make its page present,
-const TOUCHED: i16 = 56;
-/// and the chunks. As many bytes behind them belong to the slot, because the kernel does not know that
-/// what is read ends with the chunks.
-pub(super) const CHUNKS: i16 = 64;
-
-/// The same chunks, read a second time.
-const AGAIN: i16 = CHUNKS + area(MAX_WHOLE) as i16;
-
-/// The size of a slot.
-pub const SLOT_SIZE: u32 = AGAIN as u32 + 2 * area(MAX_WHOLE) as u32 + CHUNK_HEADER as u32;
+pub(super) const ROUNDS: i32 = 256;
 
 /// The size of a step in its map.
 const STEP_SIZE_BITS: i32 = 5;
@@ -64,7 +37,7 @@ const UNTIL: u64 = 4;
 /// The bit of a step whose elements end at the address.
 const BEFORE: u64 = 1 << 15;
 /// The bit of a step whose elements are in a block.
-const BLOCK: u64 = 1 << 14;
+pub(super) const BLOCK: u64 = 1 << 14;
 /// The bit of the length of a block that says that it is the block behind that of the first element.
 const NEXT_BLOCK: u64 = 1 << 16;
 
@@ -247,87 +220,13 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Reads all chunks once more, and marks the first one if a byte is another one. If none is, all were
-    /// there at one time, unless something changed there and back in between.
-    fn read_again(&mut self, input: &WholeInput) {
-        let area = i32::from(area(input.most));
-        // What was in registers is not read again.
-        let first = match &input.bytes {
-            ValueBytes::Memory { .. } => 0,
-            ValueBytes::Parts { size, .. } => {
-                let room = u32::from(input.most.saturating_sub(CHUNK_HEADER));
-                u32::from(CHUNK_HEADER) + (*size).min(room).next_multiple_of(8)
-            }
-        };
-        let code = &mut self.code;
-        let (round, compare, word) = (code.label(), code.label(), code.label());
-        let (changed, done) = (code.label(), code.label());
-        code.store_immediate(Size::Eight, Reg::R7, CHUNK, first as i32);
-        code.set(Reg::R8, 0);
-        code.place(round);
-        code.load(Size::Eight, Reg::R4, Reg::R7, CHUNK);
-        code.load(Size::Eight, Reg::R1, Reg::R7, USED);
-        code.jump_if(JumpCondition::GreaterEqual, Reg::R4, Reg::R1, compare);
-        code.copy(Reg::R3, Reg::R4);
-        self.chunk(Reg::R3, area);
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R1, Reg::R3, CHUNKS);
-        code.store(Size::Eight, Reg::R3, AGAIN, Reg::R1);
-        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
-        code.load(Size::Eight, Reg::R1, Reg::R3, CHUNKS + 8);
-        code.store(Size::Eight, Reg::R3, AGAIN + 8, Reg::R1);
-        code.load(Size::Four, Reg::R2, Reg::R3, CHUNKS + 8);
-        // The last word, in which bytes may be behind the chunk.
-        code.copy(Reg::R5, Reg::R2);
-        code.alu_immediate(Alu::Add, Reg::R5, 7);
-        code.alu_immediate(Alu::And, Reg::R5, -8);
-        code.alu(Alu::Add, Reg::R4, Reg::R5);
-        code.copy(Reg::R5, Reg::R4);
-        code.alu_immediate(Alu::Add, Reg::R5, CHUNK_HEADER.into());
-        code.store(Size::Eight, Reg::R7, CHUNK, Reg::R5);
-        self.chunk(Reg::R4, area);
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R5, Reg::R4, CHUNKS + 8);
-        code.store(Size::Eight, Reg::R4, AGAIN + 8, Reg::R5);
-        code.alu_immediate(Alu::And, Reg::R2, area - 1);
-        code.copy(Reg::R1, Reg::R3);
-        code.alu_immediate(Alu::Add, Reg::R1, i32::from(AGAIN) + i32::from(CHUNK_HEADER));
-        code.load(Size::Eight, Reg::R3, Reg::R7, ADDRESS);
-        self.copy_from_program();
-        let code = &mut self.code;
-        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, changed);
-        code.alu_immediate(Alu::Add, Reg::R8, 1);
-        code.jump_if_immediate(JumpCondition::Less, Reg::R8, ROUNDS, round);
-
-        code.place(compare);
-        code.load(Size::Eight, Reg::R5, Reg::R7, USED);
-        code.set(Reg::R8, first.into());
-        code.place(word);
-        code.jump_if(JumpCondition::GreaterEqual, Reg::R8, Reg::R5, done);
-        code.copy(Reg::R3, Reg::R8);
-        self.chunk(Reg::R3, area);
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R1, Reg::R3, CHUNKS);
-        code.load(Size::Eight, Reg::R2, Reg::R3, AGAIN);
-        code.jump_if(JumpCondition::NotEqual, Reg::R1, Reg::R2, changed);
-        code.alu_immediate(Alu::Add, Reg::R8, 8);
-        code.jump_if_immediate(JumpCondition::Less, Reg::R8, area, word);
-        code.jump(done);
-        code.place(changed);
-        code.load(Size::Eight, Reg::R1, Reg::R7, CHUNKS + 8);
-        code.set(Reg::R2, 1 << CHANGED_BIT);
-        code.alu(Alu::Or, Reg::R1, Reg::R2);
-        code.store(Size::Eight, Reg::R7, CHUNKS + 8, Reg::R1);
-        code.place(done);
-    }
-
     fn compute_to_r0(&mut self, value: &Expr, failed: Label) -> Result<(), Uncompilable> {
         let entered = EntryWords::At(&self.entered);
         Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed, entered }.value(value)
     }
 
     /// Copies `R2` bytes from the address `R3` of the program to `R1`. `R0` is 0 if that succeeds.
-    fn copy_from_program(&mut self) {
+    pub(super) fn copy_from_program(&mut self) {
         self.code.call(if self.target.is_sleepable { Helper::CopyFromUser } else { Helper::ProbeReadUser });
     }
 
@@ -593,76 +492,8 @@ impl Program<'_> {
         self.code.jump(next);
     }
 
-    /// Replaces the address of the table of blocks by that of the first element in its block, if the step
-    /// in `R4` and at `R5` says so. [`LENGTH`] has the number of the element in the block then.
-    fn enter_block(&mut self, input: &WholeInput, table: &ReadTable, area: i32, none: Label) {
-        let code = &mut self.code;
-        let (plain, found) = (code.label(), code.label());
-        code.copy(Reg::R1, Reg::R4);
-        code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, plain);
-        code.load(Size::Four, Reg::R1, Reg::R5, 24);
-        self.field(Reg::R1, area);
-        let code = &mut self.code;
-        code.load(Size::Two, Reg::R2, Reg::R5, 28);
-        // The number of the element in its block, and that of the block.
-        code.copy(Reg::R1, Reg::R0);
-        code.alu(Alu::Mod, Reg::R1, Reg::R2);
-        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R1);
-        code.alu(Alu::Div, Reg::R0, Reg::R2);
-        code.load(Size::Two, Reg::R1, Reg::R5, 30);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, found);
-        code.alu_immediate(Alu::Add, Reg::R0, 1);
-        code.store(Size::Eight, Reg::R7, TOUCHED, Reg::R0);
-        code.load(Size::Four, Reg::R1, Reg::R5, 20);
-        self.field(Reg::R1, area);
-        let code = &mut self.code;
-        // Whether there are elements behind the first block.
-        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
-        code.alu(Alu::Add, Reg::R0, Reg::R1);
-        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R2, none);
-        code.store_immediate(Size::Eight, Reg::R7, LENGTH, 0);
-        code.load(Size::Eight, Reg::R0, Reg::R7, TOUCHED);
-        code.place(found);
-        code.load(Size::Eight, Reg::R3, Reg::R7, ADDRESS);
-        code.alu_immediate(Alu::Lsh, Reg::R0, 3);
-        code.alu(Alu::Add, Reg::R3, Reg::R0);
-        code.copy(Reg::R1, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R1, TOUCHED.into());
-        code.set(Reg::R2, 8);
-        self.copy_from_program();
-        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, none);
-        self.step(input, table);
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R1, Reg::R7, TOUCHED);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, none);
-        code.load(Size::Eight, Reg::R2, Reg::R7, LENGTH);
-        code.copy(Reg::R3, Reg::R4);
-        code.alu_immediate(Alu::Rsh, Reg::R3, 32);
-        code.alu(Alu::Mul, Reg::R2, Reg::R3);
-        code.alu(Alu::Add, Reg::R1, Reg::R2);
-        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
-        code.place(plain);
-    }
-
-    /// Leaves those of the elements in `R0` that are in the block, if the step in `R4` and at `R5` says
-    /// that they are in one.
-    fn end_with_block(&mut self) {
-        let code = &mut self.code;
-        let within = code.label();
-        code.copy(Reg::R1, Reg::R4);
-        code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, within);
-        code.load(Size::Two, Reg::R1, Reg::R5, 28);
-        code.load(Size::Eight, Reg::R3, Reg::R7, LENGTH);
-        code.alu(Alu::Sub, Reg::R1, Reg::R3);
-        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R1, within);
-        code.copy(Reg::R0, Reg::R1);
-        code.place(within);
-    }
-
     /// `R5 = the address of the next step`, `R4 = its first word`. `R1` is overwritten.
-    fn step(&mut self, input: &WholeInput, table: &ReadTable) {
+    pub(super) fn step(&mut self, input: &WholeInput, table: &ReadTable) {
         let code = &mut self.code;
         code.load(Size::Eight, Reg::R1, Reg::R7, STEP);
         code.alu_immediate(Alu::And, Reg::R1, map_steps(table) as i32 - 1);
@@ -670,40 +501,6 @@ impl Program<'_> {
         code.set_map_value(Reg::R5, Map::Steps(u32::try_from(input.reads).unwrap_or(u32::MAX)));
         code.alu(Alu::Add, Reg::R5, Reg::R1);
         code.load(Size::Eight, Reg::R4, Reg::R5, 0);
-    }
-
-    /// Begins at another element than the first, if the step at `R5` says so, and leaves fewer elements in
-    /// `R0` then.
-    fn skip_elements(&mut self, area: i32, has_blocks: bool) {
-        let first = self.code.label();
-        let code = &mut self.code;
-        if has_blocks {
-            code.copy(Reg::R1, Reg::R4);
-            code.alu_immediate(Alu::And, Reg::R1, BLOCK as i32);
-            code.jump_if_immediate(JumpCondition::NotEqual, Reg::R1, 0, first);
-        }
-        code.load(Size::Four, Reg::R1, Reg::R5, 24);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, first);
-        code.store(Size::Eight, Reg::R7, LENGTH, Reg::R0);
-        code.alu_immediate(Alu::Sub, Reg::R1, 1);
-        self.field(Reg::R1, area);
-        let code = &mut self.code;
-        code.store(Size::Eight, Reg::R7, TOUCHED, Reg::R0);
-        code.copy(Reg::R1, Reg::R4);
-        code.alu_immediate(Alu::Rsh, Reg::R1, 32);
-        code.alu(Alu::Mul, Reg::R0, Reg::R1);
-        code.load(Size::Eight, Reg::R1, Reg::R7, ADDRESS);
-        code.alu(Alu::Add, Reg::R1, Reg::R0);
-        code.store(Size::Eight, Reg::R7, ADDRESS, Reg::R1);
-        code.load(Size::Four, Reg::R1, Reg::R5, 28);
-        self.field(Reg::R1, area);
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R1, Reg::R7, TOUCHED);
-        code.alu(Alu::Sub, Reg::R0, Reg::R1);
-        code.load(Size::Eight, Reg::R1, Reg::R7, LENGTH);
-        code.jump_if(JumpCondition::LessEqual, Reg::R0, Reg::R1, first);
-        code.copy(Reg::R0, Reg::R1);
-        code.place(first);
     }
 
     /// `R3 = bytes of chunks that there are`, `R5 = bytes that the next chunk has room for`. Goes on
@@ -718,13 +515,13 @@ impl Program<'_> {
     }
 
     /// Replaces the offset of a chunk in a register with its address less [`CHUNKS`].
-    fn chunk(&mut self, register: Reg, area: i32) {
+    pub(super) fn chunk(&mut self, register: Reg, area: i32) {
         self.code.alu_immediate(Alu::And, register, area - 8);
         self.code.alu(Alu::Add, register, Reg::R7);
     }
 
     /// `R0 = the 8 bytes at an offset in the element`. `R1` and `R3` are overwritten.
-    fn field(&mut self, offset: Reg, area: i32) {
+    pub(super) fn field(&mut self, offset: Reg, area: i32) {
         let code = &mut self.code;
         code.load(Size::Eight, Reg::R3, Reg::R7, CHUNK);
         code.alu(Alu::Add, Reg::R3, offset);
