@@ -59,6 +59,29 @@ static void locals(int count) {
     }
 }
 
+struct owner { const char *name; int id; };
+struct request { int tag; struct owner *owner; struct request *next; short codes[3]; };
+
+/* A value with what its pointers lead to: an owner, a text, and itself. */
+__attribute__((noinline)) static void request(struct request *request) {
+    simple_mark_anchor(kernels:request, "%p{**}", request);
+    __asm__ volatile("" : : "r"(request) : "memory");
+}
+
+static void requests(int count) {
+    for (int i = 0; i < count; i++) {
+        struct owner owner = {names[i % 3], -i};
+        struct request value = {i, &owner, i % 2 ? &value : 0, {1, 2, (short)i}};
+        request(&value);
+        printf("said {tag = %d, owner = 0x%lx {name = 0x%lx \"%s\", id = %d}, next = ", i, (long)&owner, (long)owner.name, owner.name, -i);
+        if (value.next)
+            printf("0x%lx {tag = %d, owner = 0x%lx, next = 0x%lx, codes = {1, 2, %d}}", (long)&value, i, (long)&owner, (long)&value, i);
+        else
+            printf("0x0");
+        printf(", codes = {1, 2, %d}}\n", i);
+    }
+}
+
 /* No page of the file was touched before a marker points to its text, which ends in the next page. */
 static void pages(int count, const char *path) {
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -171,6 +194,8 @@ int main(int count, char **words) {
         fast(number), puts(is_call() ? "a call" : "no call");
     else if (!strcmp(mode, "locals"))
         locals(number);
+    else if (!strcmp(mode, "requests"))
+        requests(number);
     else if (!strcmp(mode, "pages"))
         pages(number, path);
     else if (!strcmp(mode, "probes"))

@@ -409,7 +409,7 @@ fn readable() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let cases = [
-        ("partial", "SM032", "its bytes 0..8 are optimised out"),
+        ("partial", "SM032", "its member `start` is optimised out"),
         ("entry", "SM033", "which has been overwritten"),
         ("lost", "SM034", "3 bytes before the site, with `call work` (lost.c:11)"),
         ("together", "SM034", "folded into another variable: up to there it was where `depth` was"),
