@@ -103,16 +103,19 @@ mod tests {
             member("array", 24, &array),
         ];
         let whole = of(48, Shape::Struct { members: [&members[..], &[member("", 36, &inner), flag]].concat().into() });
-        let at = |gone: &[Range<u64>]| members_at(&whole, gone);
-        assert_eq!(at(&[32..64]), Vec::<String>::new(), "padding");
-        assert_eq!(at(&[0..64]), ["tag"]);
-        assert_eq!(at(&[0..32, 128..192]), ["tag", "owner"]);
-        assert_eq!(at(&[160..192]), ["owner.kind"]);
-        assert_eq!(at(&[96..128]), ["long"], "a half of it");
-        assert_eq!(at(&[208..264]), ["array[0]", "array[1]", "array[2]"]);
-        assert_eq!(at(&[192..288]), ["array"]);
-        assert_eq!(at(&[288..320]), ["a", "b"]);
-        assert_eq!((at(&[320..321]), at(&[323..384])), (vec!["flag".to_owned()], vec![]));
-        assert_eq!(members_at(&long, &[0..32]), [""]);
+        let found = |of: &Type, gone: &[(u64, u64)]| {
+            members_at(of, &gone.iter().map(|(start, end)| *start..*end).collect::<Vec<_>>())
+        };
+        let at = |gone: &[(u64, u64)]| found(&whole, gone);
+        assert_eq!(at(&[(32, 64)]), Vec::<String>::new(), "padding");
+        assert_eq!(at(&[(0, 64)]), ["tag"]);
+        assert_eq!(at(&[(0, 32), (128, 192)]), ["tag", "owner"]);
+        assert_eq!(at(&[(160, 192)]), ["owner.kind"]);
+        assert_eq!(at(&[(96, 128)]), ["long"], "a half of it");
+        assert_eq!(at(&[(208, 264)]), ["array[0]", "array[1]", "array[2]"]);
+        assert_eq!(at(&[(192, 288)]), ["array"]);
+        assert_eq!(at(&[(288, 320)]), ["a", "b"]);
+        assert_eq!((at(&[(320, 321)]), at(&[(323, 384)])), (vec!["flag".to_owned()], vec![]));
+        assert_eq!(found(&long, &[(0, 32)]), [""]);
     }
 }
