@@ -21,8 +21,8 @@ use super::tree::{
 };
 use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
 use super::{
-    Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, Sequence, SequenceKind, Shape, Type,
-    ValueProblem, Variants,
+    Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, OpaqueReason, Sequence, SequenceKind,
+    Shape, Type, ValueProblem, Variants,
 };
 
 /// Maximum nesting depth of types.
@@ -201,7 +201,10 @@ impl TreeReader<'_> {
         }
         let address = self.address(of, object, at)?;
         let to = match &of.shape {
-            Shape::Pointer { to: Some(to) } if address != 0 => self.follow(address, to),
+            Shape::Pointer { to: Some(to) } if address != 0 => match self.follow(address, to) {
+                None if self.ends_at(to) => return Ok(ValueTree::Cut),
+                to => to,
+            },
             // The description of the type ends here.
             Shape::Pointer { to: None } if address != 0 => return Ok(ValueTree::Cut),
             _ => None,
@@ -238,6 +241,12 @@ impl TreeReader<'_> {
         };
         self.spend(to.as_ref().map_or(0, length));
         Ok(pointer(AddressKind::Raw, address, to))
+    }
+
+    /// Whether a limit ends what is shown before the target of a pointer.
+    fn ends_at(&self, to: &Type) -> bool {
+        let is_left_out = matches!(to.shape, Shape::Opaque(OpaqueReason::TooManyTypes | OpaqueReason::TooDeep));
+        is_left_out || self.depth >= self.context.limits.depth
     }
 
     /// Reads the object at an address. `None` if it cannot be read or the pointer limit is reached.

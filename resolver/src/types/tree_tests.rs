@@ -5,9 +5,9 @@ use std::sync::Arc;
 use simple_markers_record::ByteOrder;
 
 use super::{
-    Language, Limits, MapValue, Member, MemberChoice, MemberValue, MemoryChunk, MemorySnapshot, Object, ReadContext,
-    Sequence, SequenceKind, Shape, TextValue, Type, ValueTree, Variant, Variants, tree_of, write_json, write_lines,
-    write_text,
+    Language, Limits, MapValue, Member, MemberChoice, MemberValue, MemoryChunk, MemorySnapshot, Object, OpaqueReason,
+    ReadContext, Sequence, SequenceKind, Shape, TextValue, Type, ValueTree, Variant, Variants, tree_of, write_json,
+    write_lines, write_text,
 };
 
 fn of(name: &str, size: u64, shape: Shape) -> Arc<Type> {
@@ -245,4 +245,17 @@ fn long_values_have_several_lines() {
         lines(&tree, Language::Rust, 0),
         "Outer { one_rather_long_name: 1, another_rather_long_name: 2, inner: .. }"
     );
+}
+
+#[test]
+fn a_reference_that_a_limit_leaves_out_is_cut() {
+    let int = integer("i32", 4, true);
+    let chunks = [(0x1000, words(&[0x2000])), (0x2000, words(&[5]))];
+    let chunks = chunks.each_ref().map(|(address, bytes)| (*address, &bytes[..]));
+    let text = |of: &Type| case(&chunks).forms(of, &words(&[0x1000]), &whole());
+    assert_eq!(text(&pointer("&T", &pointer("&T", &int))), ["&..", "{\"..\":null}"]);
+    let left_out = of("T", 4, Shape::Opaque(OpaqueReason::TooManyTypes));
+    assert_eq!(text(&pointer("&T", &left_out)), ["..", "{\"..\":null}"]);
+    let declared = of("T", 4, Shape::Opaque(OpaqueReason::OnlyDeclared));
+    assert_eq!(text(&pointer("&T", &declared))[0], "0x1000");
 }
