@@ -257,24 +257,15 @@ impl EntryReader<'_> {
         }
     }
 
-    /// Entries in a row of `capacity`, from the number `head` on. Those that were not copied are left out;
-    /// one stands for all that precede the beginning of the row.
+    /// Entries in a row of `capacity`, from the number `head` on, up to the first one that was not copied.
     fn row(&mut self, data: u64, head: u64, total: u64, capacity: u64, stride: u64) {
-        let address = |index: u64| {
+        for index in 0..total.min(self.most as u64) {
             let index = head.wrapping_add(index).checked_rem(capacity).unwrap_or(0);
-            data.wrapping_add(index.wrapping_mul(stride))
-        };
-        let is_missing = |index| self.context.start_at(address(index), stride) == Err(ValueProblem::NotCaptured);
-        let (most, beginning) = (total.min(self.most as u64), capacity.saturating_sub(head));
-        let mut index = 0u64;
-        while index < most {
-            let entry = CollectionEntry { address: address(index), index: 0 };
-            match is_missing(index) {
-                false => index = index.saturating_add(1),
-                true if index < beginning && beginning < most && !is_missing(beginning) => index = beginning,
-                true => break,
+            let address = data.wrapping_add(index.wrapping_mul(stride));
+            if self.context.start_at(address, stride) == Err(ValueProblem::NotCaptured) {
+                break;
             }
-            self.entries.push(entry);
+            self.entries.push(CollectionEntry { address, index: 0 });
         }
     }
 
