@@ -200,18 +200,25 @@ impl TreeReader<'_> {
             return self.raw_pointer(of, object, at, self.follows_raw);
         }
         let address = self.address(of, object, at)?;
-        let to = match &of.shape {
-            Shape::Pointer { to: Some(to) } if address != 0 => match self.follow(address, to) {
-                None if self.ends_at(to) => return Ok(ValueTree::Cut),
-                to => to,
-            },
-            // The description of the type ends here.
-            Shape::Pointer { to: None } if address != 0 => return Ok(ValueTree::Cut),
-            _ => None,
-        };
         let is_owner = self.is_rust() && !of.name.starts_with('&');
         let kind = if is_owner { AddressKind::Owner } else { AddressKind::Reference };
-        Ok(pointer(kind, address, to))
+        Ok(match &of.shape {
+            Shape::Pointer { to } => self.behind(kind, address, to.as_deref().map(|to| (0, to))),
+            _ => pointer(kind, address, None),
+        })
+    }
+
+    /// What a reference or an owner leads to: the type, and its distance from the address; no type if the
+    /// description ends there.
+    fn behind(&mut self, kind: AddressKind, address: u64, to: Option<(u64, &Type)>) -> ValueTree {
+        if address == 0 {
+            return pointer(kind, address, None);
+        }
+        let Some((offset, to)) = to else { return ValueTree::Cut };
+        match self.follow(address.wrapping_add(offset), to) {
+            None if self.ends_at(to) => ValueTree::Cut,
+            to => pointer(kind, address, to),
+        }
     }
 
     pub(super) fn address(&self, of: &Type, object: Object<'_>, at: BitRange) -> Result<u64, ValueProblem> {
@@ -293,8 +300,7 @@ impl TreeReader<'_> {
                 };
             }
             if let Some(CountedPointer { address, to }) = self.counted(of, object, at)? {
-                let to = to.and_then(|(offset, to)| self.follow(address.wrapping_add(offset), to));
-                return Ok(pointer(AddressKind::Owner, address, to));
+                return Ok(self.behind(AddressKind::Owner, address, to));
             }
         }
         let value = self.members(short_name(&of.name).into(), members, object, at);
@@ -466,8 +472,7 @@ impl TreeReader<'_> {
         match *layout {
             CollectionLayout::Pointer { address } => {
                 let address = place_number(object, at.bit, address, self.context)?;
-                let to = key.as_ref().filter(|_| address != 0).and_then(|key| self.follow(address, &key.of));
-                return Ok(pointer(AddressKind::Owner, address, to));
+                return Ok(self.behind(AddressKind::Owner, address, key.as_ref().map(|key| (0, &*key.of))));
             }
             CollectionLayout::Duration { seconds, nanoseconds } => {
                 let seconds = place_number(object, at.bit, seconds, self.context)?;
