@@ -94,7 +94,9 @@ impl Export {
         if self.verify && self.to != ExportTarget::Gdb {
             bail!("--verify is for --to gdb");
         }
-        let selected = self.inputs.select(console, Detail::Places, ALL_KERNELS)?;
+        // gdb is told the names of the types of whole values.
+        let detail = if self.to == ExportTarget::Gdb { Detail::Everything } else { Detail::Places };
+        let selected = self.inputs.select(console, detail, ALL_KERNELS)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

@@ -265,7 +265,8 @@ impl<'a> Arguments<'a> {
         };
         argument.ty = Some(Arc::clone(&of));
         // A type whose name cannot be read is shown without it.
-        argument.type_path = shown.and_then(|shown| self.debug.type_path(shown).ok().flatten()).map(Arc::new);
+        let named = shown.filter(|_| self.detail == TypeDetail::Full);
+        argument.type_path = named.and_then(|of| self.debug.type_path(of).ok().flatten()).map(Arc::new);
         if declared.words == Some(DeclaredWords::Type) {
             words::add_names_of_type(argument);
         }

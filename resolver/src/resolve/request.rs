@@ -15,7 +15,8 @@ pub enum Detail {
     /// Also the inlined functions and the arguments of each site, from debug information. This is
     /// enough for a report.
     Places,
-    /// Also the full types of all arguments, so that values can be read and shown.
+    /// Also the full types of all arguments, so that values can be read and shown, and the names by which
+    /// debuggers find the types.
     Everything,
 }
 
