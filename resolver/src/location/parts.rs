@@ -1,6 +1,8 @@
 //! Selects part of the value at a location, such as a member, an array element or a bit-field, or
 //! follows a pointer to the object it points to.
 
+use std::ops::Range;
+
 use super::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
 
 /// Why a part cannot be located.
@@ -159,16 +161,16 @@ impl Location {
         }
     }
 
-    /// The bit ranges (start, end) of a value of `size` bytes that have no location or belong to a
-    /// pointer that was optimised out.
+    /// The bits of a value of `size` bytes that have no location or belong to a pointer that was
+    /// optimised out.
     #[must_use]
-    pub fn optimized_out(&self, size: u64) -> Vec<(u64, u64)> {
+    pub fn optimized_out(&self, size: u64) -> Vec<Range<u64>> {
         let (mut gone, mut start) = (Vec::new(), 0u64);
         let whole = size.saturating_mul(8);
         for piece in &*self.pieces {
             let end = piece.bits.map_or(whole, |bits| start.saturating_add(bits)).min(whole);
             if matches!(piece.source, Source::OptimizedOut | Source::ImplicitPointer { .. }) && start < end {
-                gone.push((start, end));
+                gone.push(start..end);
             }
             start = end;
         }

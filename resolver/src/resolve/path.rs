@@ -230,7 +230,7 @@ fn filled(mut location: Location, size: Option<u64>) -> Result<(Location, Vec<Ra
         return Err(Refusal::lost(Reason::ImplicitPointer));
     }
     location.fill(size);
-    let gone: Vec<Range<u64>> = location.optimized_out(size).into_iter().map(|(from, to)| from..to).collect();
+    let gone = location.optimized_out(size);
     let missing: u64 = gone.iter().map(|bits| bits.end - bits.start).sum();
     match size > 0 && missing >= size.saturating_mul(8) {
         true => Err(Refusal::lost(Reason::NoPiece)),

@@ -37,7 +37,7 @@ impl Argument {
         if size > MAX_VALUE_SIZE {
             return Err(Unreadable::TooLarge(size));
         }
-        let gone: Vec<Range<u64>> = location.optimized_out(size).into_iter().map(|(from, to)| from..to).collect();
+        let gone = location.optimized_out(size);
         let zeros = |piece: &Piece| match piece.source {
             Source::OptimizedOut | Source::ImplicitPointer { .. } => {
                 let bits = piece.bits.unwrap_or_else(|| size.saturating_mul(8)).min(size.saturating_mul(8));
