@@ -312,10 +312,7 @@ impl<'a, 's> Describer<'a, 's> {
                         _ => self.plain(die, is_union, depth, nesting),
                     }
                 }
-                view => {
-                    let name = self.info.type_name(Some(die.into()))?.into();
-                    self.view(view, &name, depth, nesting)
-                }
+                view => self.view(view, die, depth, nesting),
             };
         }
         if rust {
@@ -357,8 +354,8 @@ impl<'a, 's> Describer<'a, 's> {
         Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
     }
 
-    /// A library type of this name as its view shows it.
-    fn view(&mut self, view: RawView, name_of: &Arc<str>, depth: u32, nesting: u32) -> Result<Shape, Error> {
+    /// A library type as its view shows it.
+    fn view(&mut self, view: RawView, die: Die, depth: u32, nesting: u32) -> Result<Shape, Error> {
         Ok(match view {
             RawView::Record(parts) => {
                 let members = parts.into_iter().map(|part| self.record_part(&part, depth, nesting)).collect();
@@ -399,10 +396,11 @@ impl<'a, 's> Describer<'a, 's> {
                 Shape::Variants(Arc::new(Variants { discriminant: Some(index), variants, common: Vec::new() }))
             }
             RawView::Once { state, complete, value } => {
+                let name_of: Arc<str> = self.info.type_name(Some(die.into()))?.into();
                 let inner = |of| Member { name: "0".into(), bit_offset: 0, bit_size: None, of };
                 let variant = |name: &str, values, bit_offset, of: Arc<Type>| {
                     let shape = Shape::Struct { members: Arc::from([inner(Arc::clone(&of))]) };
-                    let of = Arc::new(Type { name: Arc::clone(name_of), size: of.size, shape });
+                    let of = Arc::new(Type { name: Arc::clone(&name_of), size: of.size, shape });
                     Variant {
                         values,
                         name: name.into(),
@@ -421,7 +419,7 @@ impl<'a, 's> Describer<'a, 's> {
                 let discriminant = Member { bit_size: tag.bits, ..self.part((tag.bit, tag.of), nesting) };
                 let key = self.behind_pointer(element, depth, nesting)?.map(|of| CollectionPart { offset: 0, of });
                 let inline = Collection { layout: inline, is_set: false, key, value: None };
-                let heap = self.view(*heap, name_of, depth, nesting)?;
+                let heap = self.view(*heap, die, depth, nesting)?;
                 let variant = |values, shape| {
                     let of = Arc::new(Type { name: "".into(), size: None, shape });
                     let member = Member { name: "".into(), bit_offset: 0, bit_size: None, of };
