@@ -164,6 +164,11 @@ pub fn exists(pid: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
+/// The link to the file that a process has mapped at addresses.
+fn link(pid: u32, Range { start, end }: &Range<u64>) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"))
+}
+
 /// The size of a page, or a part of it.
 const PAGE: u64 = 4096;
 
@@ -176,16 +181,18 @@ pub(super) fn readable(pid: u32) -> Option<Vec<Range<u64>>> {
         let mut words = line.split(' ');
         let (start, end) = words.next()?.split_once('-')?;
         let of = |text| u64::from_str_radix(text, 16).ok();
-        let (start, end) = (of(start)?, of(end)?);
-        let is_readable = words.next()?.starts_with('r');
+        let addresses = of(start)?..of(end)?;
+        if !words.next()?.starts_with('r') {
+            return None;
+        }
         let offset = of(words.next()?)?;
         let is_file = words.nth(1).is_some_and(|inode| inode != "0");
-        let file = is_file.then(|| fs::metadata(format!("/proc/{pid}/map_files/{start:x}-{end:x}")).ok()).flatten();
+        let file = is_file.then(|| fs::metadata(link(pid, &addresses)).ok()).flatten();
         let size = file.filter(Metadata::is_file).map(|file| file.len().saturating_sub(offset));
         // The rest of the last page can be read.
         let size = size.and_then(|size| size.checked_next_multiple_of(PAGE));
-        let end = size.map_or(end, |size| end.min(start.saturating_add(size)));
-        (is_readable && start < end).then_some(start..end)
+        let end = size.map_or(addresses.end, |size| addresses.end.min(addresses.start.saturating_add(size)));
+        (addresses.start < end).then_some(addresses.start..end)
     });
     let ranges: Vec<_> = ranges.collect();
     // A process that has ended has an empty list.
@@ -244,16 +251,10 @@ impl Region {
         self.file == (metadata.dev(), metadata.ino())
     }
 
-    /// The link to the file in the list of a process.
-    fn link(&self, pid: u32) -> PathBuf {
-        let Range { start, end } = self.addresses;
-        PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"))
-    }
-
     /// A path under which the file can be opened; `None` if there is none, or its own path leads to
     /// another file.
     fn place(&self, pid: u32) -> Option<PathBuf> {
-        let linked = fs::metadata(self.link(pid)).ok().map(|it| (it.dev(), it.ino()));
+        let linked = fs::metadata(link(pid, &self.addresses)).ok().map(|it| (it.dev(), it.ino()));
         let is_it =
             |path: &PathBuf| fs::metadata(path).is_ok_and(|it| self.is_of(&it) || linked == Some((it.dev(), it.ino())));
         [self.path(), in_root(pid, &self.path())].into_iter().find(is_it)
@@ -267,7 +268,7 @@ impl Region {
                 return Ok(MappedFile { path, id: FileId::of(&metadata), file: None, beside: None });
             }
         }
-        if let Ok(file) = open_regular(&self.link(pid)) {
+        if let Ok(file) = open_regular(&link(pid, &self.addresses)) {
             return MappedFile::opened(pid, self.path(), file);
         }
         // To follow such a link takes a right that the owner of a process need not have.
@@ -292,7 +293,7 @@ impl Region {
     /// Whether the file with this device and inode is mapped here.
     fn has_number(&self, pid: u32, number: (u64, u64)) -> bool {
         // As in `open`: another device may be told here than by `stat`.
-        let is_linked = || fs::metadata(self.link(pid)).is_ok_and(|it| (it.dev(), it.ino()) == number);
+        let is_linked = || fs::metadata(link(pid, &self.addresses)).is_ok_and(|it| (it.dev(), it.ino()) == number);
         self.file == number || self.file.1 == number.1 && self.is_mapped_file() && is_linked()
     }
 
