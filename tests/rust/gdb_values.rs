@@ -1,10 +1,11 @@
 //! `smark export --to gdb` of whole values: gdb prints them itself, and what it prints is what the program has.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use simple_markers_tests::fixture::{self, Fixture, smark};
 use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::whole_values::{CompiledLanguage, compiled};
 
 /// The lines of markers that gdb prints under the commands that `smark` writes.
 fn printed(folder: &Path, program: &Path) -> Vec<String> {
@@ -13,15 +14,6 @@ fn printed(folder: &Path, program: &Path) -> Vec<String> {
     let mut gdb = Command::new("gdb");
     let output = run(gdb.args(["-nx", "-batch", "-x"]).arg(&script).args(["-ex", "run"]).arg(program));
     output.lines().filter(|line| line.starts_with("shop:")).map(str::to_owned).collect()
-}
-
-fn compiled(folder: &Path, compiler: &str, file: &str, source: &str) -> PathBuf {
-    let (path, program) = (folder.join(file), folder.join("program"));
-    std::fs::write(&path, source).expect("a source");
-    let include = fixture::workspace().join("markers/include");
-    let mut command = Command::new(compiler);
-    run(command.arg("-I").arg(include).args(["-g", "-O2", "-w"]).arg(&path).arg("-o").arg(&program));
-    program
 }
 
 const C: &str = r#"
@@ -49,13 +41,12 @@ int main(void) {
 
 #[test]
 fn gdb_prints_structures_of_c() {
-    if find("gdb").is_none() || find("gcc").is_none() {
-        return;
-    }
     let folder = tempfile::tempdir().expect("a folder");
+    let program = find("gdb").and_then(|_| compiled(CompiledLanguage::C, "gcc", "2", C, folder.path()));
+    let Some(program) = program else { return };
     let value = "{tag = 7, owner = {name = \"abc\", id = 8}, load = 1.5, state = BUSY, a = 5}";
     let expected = [format!("shop:work 7 100% {value} of \"tex\", {value}."), "shop:split ?".to_owned()];
-    assert_eq!(printed(folder.path(), &compiled(folder.path(), "gcc", "source.c", C)), expected);
+    assert_eq!(printed(folder.path(), &program), expected);
 }
 
 const CXX: &str = r#"
@@ -90,11 +81,10 @@ int main() {
 /// gdb's printers for types of the library need its Python; without them it shows their members.
 #[test]
 fn gdb_prints_structures_of_cxx() {
-    if find("gdb").is_none() || find("g++").is_none() {
-        return;
-    }
     let folder = tempfile::tempdir().expect("a folder");
-    let lines = printed(folder.path(), &compiled(folder.path(), "g++", "source.cc", CXX));
+    let program = find("gdb").and_then(|_| compiled(CompiledLanguage::Cpp, "g++", "2", CXX, folder.path()));
+    let Some(program) = program else { return };
+    let lines = printed(folder.path(), &program);
     let [work, hidden, local] = &lines[..] else { panic!("{lines:?}") };
     assert!(work.starts_with("shop:work {tag = 5, name = ") && work.ends_with("} 5"), "{work}");
     assert!(work.contains("\"five\""), "{work}");

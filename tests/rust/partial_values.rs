@@ -2,13 +2,13 @@
 //! that are gone say so.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{Choices, find, output, run};
+use simple_markers_tests::tools::{Choices, output};
 use simple_markers_tests::watched::can_watch;
+use simple_markers_tests::whole_values::{CompiledLanguage, compiled};
 
 use crate::trace::hits;
 
@@ -78,15 +78,6 @@ fn source(seed: u64) -> String {
     out
 }
 
-fn built(folder: &Path, compiler: &str, level: &str) -> PathBuf {
-    let (file, program) = (folder.join("partial.c"), folder.join("partial"));
-    std::fs::write(&file, source(1)).expect("the source is written");
-    let include = fixture::workspace().join("markers/include");
-    let mut command = Command::new(compiler);
-    run(command.arg("-I").arg(include).args(["-g", level, "-w"]).arg(&file).arg("-o").arg(&program));
-    program
-}
-
 /// The members of a value, also those of its inner structure.
 fn members(value: &Json) -> Vec<(&String, &Json)> {
     let object = value.as_object().expect("a structure");
@@ -98,14 +89,15 @@ fn is_gone(value: &Json) -> bool {
     value["?"] == "optimized_out"
 }
 
-#[test(cases = ["gcc -O1", "gcc -O2", "gcc -O3", "clang -O1", "clang -O2", "clang -O3"])]
+#[test(cases = ["gcc 1", "gcc 2", "gcc 3", "clang 1", "clang 2", "clang 3"])]
 fn members_that_are_left_have_the_values_of_the_program(build: &str) {
     let (compiler, level) = build.split_once(' ').expect("two words");
-    if find(compiler).is_none() || !can_watch() {
+    if !can_watch() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let program = built(folder.path(), compiler, level);
+    let program = compiled(CompiledLanguage::C, compiler, level, &source(1), folder.path());
+    let Some(program) = program else { return };
     let file = folder.path().join("hits");
     let mut smark = Command::new(fixture::smark());
     smark.args(["trace", "--json", "-o"]).arg(&file).arg("--").arg(&program);
