@@ -552,8 +552,9 @@ pub struct Argument {
     pub location_text: Option<Arc<str>>,
     /// Its type, which says how its bytes are read; `None` if not resolved.
     pub ty: Option<Arc<Type>>,
-    /// The name by which a debugger finds the type of a whole value (`%p{}`). `None` for other arguments, and
-    /// if it has no such name or less than [`Detail::Everything`] was asked for.
+    /// The name by which a debugger finds the type of a whole value (`%p{}`). `None` for other
+    /// arguments, if the type has no such name, and if less than
+    /// [`crate::resolve::Detail::Everything`] was asked for.
     pub type_path: Option<Arc<TypePath>>,
     /// The language in whose notation its value is shown.
     pub language: Language,
