@@ -100,24 +100,19 @@ fn few_bytes_leave_something_out_and_say_so() {
     assert!(cut.len() > 20, "{cut:#?}");
 }
 
-/// tracefs reads no whole values. Texts and numbers are the same as with BPF.
+/// tracefs copies less, and zeros prove nothing. What it shows is the same, or it says that something is missing.
 #[test]
-fn tracefs_reads_the_same_texts_and_numbers() {
+fn tracefs_shows_the_same_or_says_what_is_missing() {
     if !can_watch_with_tracefs() {
         return;
     }
     let hostile = Hostile::new();
     let shown = hostile.shown(hostile.smark("trace").args(["--engine", "tracefs"]), 0, 16);
     let expected = hostile.expected();
-    let is_read = |line: &str| ["hostile:scalars", "hostile:text"].iter().any(|name| line.starts_with(name));
-    let expected: Vec<String> = expected
-        .iter()
-        .map(|line| match line.split_once(": ") {
-            Some((name, _)) if !is_read(line) => format!("{name}: <unreadable>"),
-            _ => line.clone(),
-        })
-        .collect();
-    assert_eq!(shown, expected);
+    assert_eq!(shown.len(), expected.len());
+    let other: Vec<_> = shown.iter().zip(&expected).filter(|(shown, expected)| shown != expected).collect();
+    assert!(other.iter().all(|(shown, _)| shown.contains("..") || shown.contains("<unreadable")), "{other:#?}");
+    assert!(other.len() < 20, "{other:#?}");
 }
 
 /// Threads that wait in a hit for a page are killed: other hits have what they need afterwards.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::own_views;
 use simple_markers_tests::tools::{ended, run};
-use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 use simple_markers_tests::whole_values::{self, Comparison, CompiledLanguage};
 
 use crate::trace::trace;
@@ -23,10 +23,33 @@ fn a_whole_value_is_what_the_program_prints(level: &str) {
     let name = format!("whole-values-{level}");
     let fixture = Fixture::new(&name).file("src/main.rs", &source);
     fixture::succeeds_silently(fixture.rustc(&[&format!("-Copt-level={level}")]).env("RUSTFLAGS", "-g"));
-    let all = whole_values::compare(&fixture.built(&name));
+    let all = whole_values::compare(&fixture.built(&name), "bpf");
     assert!(all.different.is_empty(), "{:#?}", all.different);
     assert_eq!(all.same + all.cut, 600);
     assert!(all.same > 500, "{} of 600 values were cut", all.cut);
+}
+
+/// Without BPF the kernel copies less. What is shown is what the program prints.
+#[test(cases = ["c gcc 3", "c++ g++ 0"], desk = [0])]
+fn a_whole_value_that_tracefs_reads_is_what_the_program_prints(how: &str) {
+    let (language, how) = how.split_once(' ').expect("a language, a compiler and a level");
+    let (compiler, level) = how.split_once(' ').expect("a compiler and a level");
+    let (of, source) = match language {
+        "c" => (CompiledLanguage::C, whole_values::c(1, 30, 10)),
+        _ => (CompiledLanguage::Cpp, whole_values::cpp(7, 15, 20)),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    if !can_watch_with_tracefs() {
+        return;
+    }
+    let Some(program) = whole_values::compiled(of, compiler, level, &source, folder.path()) else { return };
+    let all = whole_values::compare(&program, "tracefs");
+    // If all bytes of a value are zero, only what is beside it shows that it was read.
+    let different = all.different.iter().filter(|[shown, _]| !shown.ends_with(": <unreadable>"));
+    assert_eq!(different.collect::<Vec<_>>(), Vec::<&[String; 2]>::new());
+    assert!(all.different.len() < 10, "{:#?}", all.different);
+    assert_eq!(all.same + all.cut + all.lost + all.different.len(), 300);
+    assert!(all.same > 150, "{} of 300 values were the same", all.same);
 }
 
 /// The same for C: bit-fields, packed structures, unions, pointers, also to the value itself.
@@ -52,7 +75,8 @@ fn compared(language: CompiledLanguage, how: &str, source: &str) -> Option<Compa
     if !can_watch() {
         return None;
     }
-    let all = whole_values::compare(&whole_values::compiled(language, compiler, level, source, folder.path())?);
+    let program = whole_values::compiled(language, compiler, level, source, folder.path())?;
+    let all = whole_values::compare(&program, "bpf");
     assert!(all.different.is_empty(), "{:#?}", all.different);
     Some(all)
 }

@@ -34,16 +34,17 @@ pub struct Comparison {
     pub different: Vec<[String; 2]>,
 }
 
-/// Traces a program that prints its values to the file that its argument names.
+/// Traces a program that prints its values to the file that its argument names, with an engine.
 ///
 /// # Panics
 ///
 /// `smark` fails, or the number of hits is not that of the values.
 #[must_use]
-pub fn compare(program: &Path) -> Comparison {
+pub fn compare(program: &Path, engine: &str) -> Comparison {
     let printed = program.with_extension("printed");
     let mut smark = Command::new(fixture::smark());
-    smark.args(["trace", "--bytes", "4088", "--elements", "64", "--buffer", "64M", "--"]).args([program, &printed]);
+    smark.args(["trace", "--engine", engine, "--bytes", "4088", "--elements", "64", "--buffer", "64M", "--"]);
+    smark.args([program, &printed]);
     let shown = run(&mut smark);
     let shown: Vec<&str> = shown.lines().filter_map(|line| line.find("whole:").map(|at| &line[at..])).collect();
     let printed = fs::read_to_string(printed).expect("what the program printed");

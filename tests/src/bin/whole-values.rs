@@ -1,23 +1,26 @@
 //! Compares random values of random types with what the programs that have them print:
-//! `whole-values LANGUAGE SEED PROGRAMS FUNCTIONS VALUES LEVEL...`. LANGUAGE is `rust`, or `c:COMPILER`,
-//! or `c++:COMPILER`, where the compiler `libc++` is clang++ with libc++. A level is one of the compiler,
-//! or `lto` of rustc.
+//! `whole-values [--tracefs] LANGUAGE SEED PROGRAMS FUNCTIONS VALUES LEVEL...`. LANGUAGE is `rust`, or
+//! `c:COMPILER`, or `c++:COMPILER`, where the compiler `libc++` is clang++ with libc++. A level is one of
+//! the compiler, or `lto` of rustc. With `--tracefs` the values are read without BPF.
 //!
 //! It prints how many values are the same, and each difference on standard error. Then the exit
 //! status is 1.
 
+use std::path::PathBuf;
 use std::process;
 
 use simple_markers_tests::fixture::{self, Fixture};
-use simple_markers_tests::whole_values::{self, Comparison, CompiledLanguage};
+use simple_markers_tests::whole_values::{self, CompiledLanguage};
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let engine = if words.first().is_some_and(|word| word == "--tracefs") { "tracefs" } else { "bpf" };
+    words.retain(|word| word != "--tracefs");
     let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
     let language = words.first().map_or("", |word| word);
     let (Some(seed), Some(programs), Some(functions), Some(values)) = (number(1), number(2), number(3), number(4))
     else {
-        eprintln!("usage: whole-values LANGUAGE SEED PROGRAMS FUNCTIONS VALUES LEVEL...");
+        eprintln!("usage: whole-values [--tracefs] LANGUAGE SEED PROGRAMS FUNCTIONS VALUES LEVEL...");
         process::exit(2);
     };
     let mut is_same = true;
@@ -26,17 +29,20 @@ fn main() {
         for program in 0..programs {
             let seed = seed + program;
             let (functions, values) = (functions as usize, values as usize);
-            let all = match language.split_once(':') {
+            let folder = tempfile::tempdir().expect("a folder");
+            let compiled = |of, compiler, source: &str| {
+                whole_values::compiled(of, compiler, level, source, folder.path()).expect("the compiler")
+            };
+            let program = match language.split_once(':') {
                 Some(("c", compiler)) => {
-                    let source = whole_values::c(seed, functions, values);
-                    compared(CompiledLanguage::C, compiler, level, &source)
+                    compiled(CompiledLanguage::C, compiler, &whole_values::c(seed, functions, values))
                 }
                 Some(("c++", compiler)) => {
-                    let source = whole_values::cpp(seed, functions, values);
-                    compared(CompiledLanguage::Cpp, compiler, level, &source)
+                    compiled(CompiledLanguage::Cpp, compiler, &whole_values::cpp(seed, functions, values))
                 }
-                _ => compared_rust(level, &whole_values::rust(seed, functions, values)),
+                _ => rust_program(level, &whole_values::rust(seed, functions, values)),
             };
+            let all = whole_values::compare(&program, engine);
             same += all.same;
             cut += all.cut;
             lost += all.lost;
@@ -53,13 +59,7 @@ fn main() {
     process::exit(i32::from(!is_same));
 }
 
-fn compared(language: CompiledLanguage, compiler: &str, level: &str, source: &str) -> Comparison {
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = whole_values::compiled(language, compiler, level, source, folder.path()).expect("the compiler");
-    whole_values::compare(&program)
-}
-
-fn compared_rust(level: &str, source: &str) -> Comparison {
+fn rust_program(level: &str, source: &str) -> PathBuf {
     let name = format!("whole-values-field-{level}");
     let fixture = Fixture::new(&name).file("src/main.rs", source);
     // The crates that the program uses need bitcode too.
@@ -70,5 +70,5 @@ fn compared_rust(level: &str, source: &str) -> Comparison {
     let level = format!("-Copt-level={level}");
     let flags: Vec<&str> = own.into_iter().chain([level.as_str()]).collect();
     fixture::succeeds_silently(fixture.rustc(&flags).env("RUSTFLAGS", of_all));
-    whole_values::compare(&fixture.built(&name))
+    fixture.built(&name)
 }

@@ -4,12 +4,15 @@
 //! a number, or a pointer in such memory, and so on. All computations are done on these copies
 //! (`machine`), so sites with as many registers and as long pieces of memory share one event.
 
+use std::sync::Arc;
+
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::uprobe;
 use simple_markers_resolver::location::{Binary, Expr, Node, Register};
+use simple_markers_resolver::types::ReadTable;
 
 use crate::arch::Platform;
-use crate::plan::Input;
+use crate::plan::{Input, WholeInput};
 
 /// What is copied at a site.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,26 +49,30 @@ pub struct Shape {
 
 /// How much is copied around a number. If a copy fails, the kernel leaves zeros. A number that is
 /// not 0 proves that it was read, and so does anything beside it in the same page.
-const AROUND: u16 = 8;
+pub(super) const AROUND: u16 = 8;
 /// The longest array of the kernel (`MAX_ARRAY_LEN`).
-const LONGEST: u16 = 64;
+pub(super) const LONGEST: u16 = 64;
 /// The most words of an event. The kernel has limits of 3 KiB and of a page.
 const WORDS: u16 = 320;
 /// The most arguments (`MAX_TRACE_ARGS` is 128, and some are used for other things).
 const ARGUMENTS: usize = 120;
+/// The most bytes of the kernel's texts. A line has 4,096 with the path of the file.
+const TEXTS: usize = 2800;
+/// The most bytes of a text besides what is read: `m100=` and `:x64[64]`.
+const NAME_AND_TYPE: usize = 13;
 
 /// The place of a probe.
 #[derive(Clone, Copy)]
-struct ProbePlace {
+pub(super) struct ProbePlace {
     platform: Platform,
     probe: Vaddr,
 }
 
 impl Fetches {
     /// What is copied for the inputs of a probe on a platform. What the kernel cannot copy is missing, and the
-    /// inputs that need it cannot be computed.
+    /// inputs that need it cannot be computed. `reads` are the tables of the plan.
     #[must_use]
-    pub fn new(inputs: &[Input], probe: Vaddr, platform: Platform) -> Self {
+    pub fn new(inputs: &[Input], reads: &[Arc<ReadTable>], probe: Vaddr, platform: Platform) -> Self {
         let at = ProbePlace { platform, probe };
         let mut fetches = Self::default();
         for input in inputs {
@@ -84,6 +91,13 @@ impl Fetches {
                 Input::Field { .. } | Input::Recorded { .. } | Input::Whole(_) => {}
             }
         }
+        // Whole values share what the others leave.
+        let wholes = || inputs.iter().filter_map(whole);
+        for (index, input) in wholes().enumerate() {
+            let left = u16::try_from(wholes().count() - index).unwrap_or(u16::MAX);
+            let most = WORDS.saturating_sub(fetches.words()) / left;
+            fetches.add_whole(input, table(reads, input), most, at);
+        }
         fetches
     }
 
@@ -93,7 +107,7 @@ impl Fetches {
     }
 
     /// Adds the registers and the memory that a computation reads.
-    fn add(&mut self, of: &Expr, at: ProbePlace) {
+    pub(super) fn add(&mut self, of: &Expr, at: ProbePlace) {
         match of.node() {
             Node::Constant(_) | Node::Address(_) => {}
             Node::Register(register, _) => {
@@ -120,7 +134,7 @@ impl Fetches {
         }
     }
 
-    fn add_window(&mut self, address: &Expr, words: u16, at: ProbePlace) {
+    pub(super) fn add_window(&mut self, address: &Expr, words: u16, at: ProbePlace) {
         let all = self.words();
         if let Some(known) = self.windows.iter_mut().find(|window| window.address == *address) {
             if all.saturating_add(words.saturating_sub(known.words)) <= WORDS {
@@ -130,7 +144,9 @@ impl Fetches {
         }
         let processor = at.platform.conventions().processor();
         let Ok(text) = uprobe::memory(address, at.probe, processor) else { return };
-        if self.count() < ARGUMENTS && all.saturating_add(words) <= WORDS {
+        let texts = self.windows.iter().map(|window| window.text.len() + NAME_AND_TYPE).sum::<usize>();
+        let has_room = self.count() < ARGUMENTS && texts + text.len() + NAME_AND_TYPE <= TEXTS;
+        if has_room && all.saturating_add(words) <= WORDS {
             self.windows.push(Window { address: address.clone(), words, is_mapped: at.is_mapped(address), text });
         }
     }
@@ -139,7 +155,7 @@ impl Fetches {
         self.registers.len().saturating_add(self.windows.len())
     }
 
-    fn words(&self) -> u16 {
+    pub(super) fn words(&self) -> u16 {
         let registers = u16::try_from(self.registers.len()).unwrap_or(u16::MAX);
         self.windows.iter().fold(registers, |sum, window| sum.saturating_add(window.words))
     }
@@ -161,6 +177,19 @@ impl Fetches {
         });
         registers.chain(windows)
     }
+}
+
+fn whole(input: &Input) -> Option<&WholeInput> {
+    match input {
+        Input::Whole(input) => Some(input),
+        _ => None,
+    }
+}
+
+/// The table of a whole value. Without one, nothing is followed.
+pub(super) fn table<'r>(reads: &'r [Arc<ReadTable>], input: &WholeInput) -> &'r ReadTable {
+    static NONE: ReadTable = ReadTable { steps: Vec::new() };
+    reads.get(input.reads).map_or(&NONE, |table| table)
 }
 
 /// The name of the field of a register.
@@ -213,7 +242,7 @@ mod tests {
             Input::Number(memory(inner.plus(-4).expect("small"), 1)),
             Input::Text { address: register(5), limit: None, most: 256 },
         ];
-        let fetches = Fetches::new(&inputs, Vaddr(0x1000), Platform::X86_64);
+        let fetches = Fetches::new(&inputs, &[], Vaddr(0x1000), Platform::X86_64);
         let arguments: Vec<String> = fetches.arguments().collect();
         let expected = [
             "r0=%ax:x64",
@@ -232,13 +261,17 @@ mod tests {
     #[test]
     fn what_the_kernel_cannot_compute_is_missing() {
         let sum = Expr::new(Node::Binary(Binary::Plus, register(0), register(1))).expect("a sum");
-        let fetches =
-            Fetches::new(&[Input::Number(memory(sum, 8)), Input::Number(register(20))], Vaddr(0), Platform::X86_64);
+        let fetches = Fetches::new(
+            &[Input::Number(memory(sum, 8)), Input::Number(register(20))],
+            &[],
+            Vaddr(0),
+            Platform::X86_64,
+        );
         assert_eq!(fetches.arguments().collect::<Vec<_>>(), ["r0=%ax:x64", "r1=%dx:x64"]);
         // Many texts do not fit in an event.
         let texts = (0..20).map(|offset| register(0).plus(offset * 256).expect("small"));
         let inputs: Vec<Input> = texts.map(|address| Input::Text { address, limit: None, most: 256 }).collect();
-        let fetches = Fetches::new(&inputs, Vaddr(0), Platform::X86_64);
+        let fetches = Fetches::new(&inputs, &[], Vaddr(0), Platform::X86_64);
         assert_eq!((fetches.registers.len(), fetches.windows.len()), (1, 9));
     }
 
@@ -249,7 +282,7 @@ mod tests {
             Input::Number(memory(register(31).plus(8).expect("small"), 4)),
             Input::Number(memory(register(7), 4)),
         ];
-        let fetches = Fetches::new(&inputs, Vaddr(0x1000), Platform::Aarch64);
+        let fetches = Fetches::new(&inputs, &[], Vaddr(0x1000), Platform::Aarch64);
         let arguments: Vec<String> = fetches.arguments().collect();
         // Only the stack pointer's memory is always there.
         let expected = ["r0=%x19:x64", "r1=%sp:x64", "r2=%x7:x64", "m0=+8(%sp):x64", "m1=+0(%x7):x64[8]"];

@@ -1,10 +1,14 @@
 //! The registers and the memory of a hit, as far as the kernel copied them, and the record that is
 //! computed from them.
 
+use std::sync::Arc;
+
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Expr, Machine, Register};
+use simple_markers_resolver::types::ReadTable;
 
-use super::fetch::Fetches;
+use super::fetch::{Fetches, table};
+use super::whole;
 use crate::bytes::put;
 use crate::plan::Input;
 use crate::record::{self, Layout};
@@ -19,6 +23,8 @@ pub struct Snapshot<'a> {
     registers: Vec<(Register, &'a [u8])>,
     /// The pieces of memory that are known, each in one page, with their addresses.
     memory: Vec<(u64, &'a [u8])>,
+    /// Where a copy failed: the address and how many bytes.
+    unreadable: Vec<(u64, usize)>,
 }
 
 impl<'a> Snapshot<'a> {
@@ -34,7 +40,7 @@ impl<'a> Snapshot<'a> {
         is_mapped: &mut dyn FnMut(u64) -> bool,
     ) -> Self {
         let registers = fetches.registers.iter().copied().zip(&mut copies).collect();
-        let mut copied = Self { bias: ip.wrapping_sub(probe.0), registers, memory: Vec::new() };
+        let mut copied = Self { bias: ip.wrapping_sub(probe.0), registers, memory: Vec::new(), unreadable: Vec::new() };
         for (window, mut rest) in fetches.windows.iter().zip(copies) {
             // Without the pointer nothing was copied.
             let Some(mut address) = copied.value(&window.address) else { continue };
@@ -43,8 +49,9 @@ impl<'a> Snapshot<'a> {
                 let (part, after) = rest.split_at(left.min(rest.len()));
                 // A copy that failed leaves zeros.
                 let is_known = window.is_mapped || part.iter().any(|byte| *byte != 0) || is_mapped(address);
-                if is_known {
-                    copied.memory.push((address, part));
+                match is_known {
+                    true => copied.memory.push((address, part)),
+                    false => copied.unreadable.push((address, part.len())),
                 }
                 (address, rest) = (address.wrapping_add(part.len() as u64), after);
             }
@@ -52,16 +59,22 @@ impl<'a> Snapshot<'a> {
         copied
     }
 
-    fn value(&self, of: &Expr) -> Option<u64> {
+    pub(super) fn value(&self, of: &Expr) -> Option<u64> {
         of.evaluate(self).ok().map(|value| value.bits)
     }
 
     /// The known bytes from an address on, at least one. `None` if the first is not known.
-    fn known(&self, address: u64) -> Option<&'a [u8]> {
+    pub(super) fn known(&self, address: u64) -> Option<&'a [u8]> {
         self.memory.iter().find_map(|(start, bytes)| {
             let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
             bytes.get(offset..).filter(|bytes| !bytes.is_empty())
         })
+    }
+
+    /// Whether the kernel could not copy the byte at an address.
+    pub(super) fn is_unreadable(&self, address: RuntimeAddress) -> bool {
+        let is_in = |(start, size): &(u64, usize)| address.0.wrapping_sub(*start) < *size as u64;
+        self.unreadable.iter().any(is_in)
     }
 
     /// Appends a text without its NUL, of at most `most` bytes with it. Returns whether all of it is
@@ -147,10 +160,10 @@ pub fn start(header: &RecordHeader<'_>, layout: &Layout, record: &mut Vec<u8>) {
     put(record, record::NAME.into(), header.name.get(..longest).unwrap_or(header.name));
 }
 
-/// Writes the record that the BPF program of a site would write.
+/// Writes the record that the BPF program of a site would write. `reads` are the tables of the plan.
 pub fn write(
     header: &RecordHeader<'_>,
-    inputs: &[Input],
+    (inputs, reads): (&[Input], &[Arc<ReadTable>]),
     layout: &Layout,
     copied: &Snapshot<'_>,
     record: &mut Vec<u8>,
@@ -159,7 +172,7 @@ pub fn write(
     let (mut unread, mut bytes) = (0u64, Vec::new());
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
         bytes.clear();
-        if field(input, copied, &mut bytes).is_none() {
+        if field((input, reads), copied, &mut bytes).is_none() {
             unread |= 1u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0);
         }
         put(record, (*offset).into(), &bytes);
@@ -168,7 +181,7 @@ pub fn write(
 }
 
 /// Appends the bytes of a field. `None` if its value is not known.
-fn field(input: &Input, copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()> {
+fn field((input, reads): (&Input, &[Arc<ReadTable>]), copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()> {
     match input {
         Input::Number(value) => bytes.extend(copied.value(value)?.to_ne_bytes()),
         Input::Text { address, limit, most } => {
@@ -203,8 +216,9 @@ fn field(input: &Input, copied: &Snapshot<'_>, bytes: &mut Vec<u8>) -> Option<()
             }
             bytes.extend(text);
         }
+        Input::Whole(input) => bytes.extend(whole::chunks(input, table(reads, input), copied)?),
         // They are in the record of a kernel event, or of the program's recorder.
-        Input::Field { .. } | Input::Recorded { .. } | Input::Whole(_) => return None,
+        Input::Field { .. } | Input::Recorded { .. } => return None,
     }
     Some(())
 }
@@ -223,7 +237,7 @@ mod tests {
     /// The record for copies of `%ax`, `%di`, and of what the inputs need besides.
     fn record(inputs: &[Input], registers: [u64; 2], memory: &[&[u8]], mapped: &[u64]) -> (Layout, Vec<u8>) {
         let both = [Input::Number(register(0)), Input::Number(register(5))];
-        let fetches = Fetches::new(&[&both, inputs].concat(), Vaddr(0x1000), Platform::X86_64);
+        let fetches = Fetches::new(&[&both, inputs].concat(), &[], Vaddr(0x1000), Platform::X86_64);
         let registers = registers.map(u64::to_ne_bytes);
         let copies = registers.iter().map(|register| &register[..]).chain(memory.iter().copied());
         let is_mapped = &mut |address: u64| mapped.contains(&(address / PAGE));
@@ -231,7 +245,7 @@ mod tests {
         let layout = Layout::new(inputs.iter().map(Input::kind));
         let header = RecordHeader { time: 5, thread: 6, process: 7, site: 8, cpu: 9, name: b"a name of a thread" };
         let mut record = Vec::new();
-        write(&header, inputs, &layout, &copied, &mut record);
+        write(&header, (inputs, &[]), &layout, &copied, &mut record);
         (layout, record)
     }
 

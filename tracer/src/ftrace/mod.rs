@@ -7,3 +7,4 @@ pub mod fetch;
 pub mod machine;
 pub mod probes;
 pub mod tasks;
+mod whole;

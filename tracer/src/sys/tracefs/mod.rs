@@ -211,7 +211,7 @@ impl Tracefs {
             let first = sites().next();
             let platform = first.and_then(|site| plan.images.get(site.image)?.platform);
             if let (Some(fetches), Some(site), Some(platform)) = (self.fetches.get_mut(leader), first, platform) {
-                *fetches = Fetches::new(&inputs, site.probe, platform);
+                *fetches = Fetches::new(&inputs, &plan.reads, site.probe, platform);
             }
             wanted.push(leader);
             self.together.insert(leader, together);
@@ -337,7 +337,7 @@ impl Tracefs {
         for number in self.together.get(&leader)?.clone() {
             let (planned, layout) = (plan.sites.get(number)?, self.layouts.get(number)?);
             let header = RecordHeader { time, thread, process, site: u32::try_from(number).ok()?, cpu, name };
-            machine::write(&header, &planned.inputs, layout, &copied, record);
+            machine::write(&header, (&planned.inputs, &plan.reads), layout, &copied, record);
             let inputs = &Fields { record: Record(record), layout };
             let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
             let passage = Passage { site: number, time, process, thread, inputs };
