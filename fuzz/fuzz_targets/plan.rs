@@ -32,6 +32,7 @@ fuzz_target!(|input: &[u8]| {
                 platform: plan.images[first.image].platform,
                 thread_local_size: plan.images[first.image].thread_local_size,
                 is_sleepable: true,
+                has_exchange: true,
                 kernel,
             };
             let section = |number: &usize| {

@@ -233,6 +233,7 @@ fn the_kernel_computes_what_we_compute() {
         platform: Platform::HOST,
         thread_local_size: None,
         is_sleepable: true,
+        has_exchange: true,
         kernel: KernelOffsets::default(),
     };
     let mut maker = Maker { random, start };

@@ -25,6 +25,9 @@ pub struct Target {
     pub thread_local_size: Option<u64>,
     /// Whether the program may sleep, so that it can read memory that is not present.
     pub is_sleepable: bool,
+    /// Whether the kernel has atomic operations that return a value (Linux 5.12). In one without them, no
+    /// program interrupts another one on its CPU.
+    pub has_exchange: bool,
     /// Where the kernel has what the program needs.
     pub kernel: KernelOffsets,
 }

@@ -103,6 +103,21 @@ pub fn nothing() -> Result<Code, ProgramError> {
     Ok(code.finish()?)
 }
 
+/// A program that exchanges a value atomically, which not every kernel can.
+///
+/// # Errors
+///
+/// Never in practice: the program has a few instructions.
+pub fn exchange() -> Result<Code, ProgramError> {
+    let mut code = Assembler::default();
+    code.store_immediate(Size::Eight, Reg::Frame, -8, 0);
+    code.set(Reg::R0, 0);
+    code.set(Reg::R1, 1);
+    code.exchange_atomically(Reg::Frame, -8, Reg::R1);
+    code.exit();
+    Ok(code.finish()?)
+}
+
 /// The stack words of an input: its value or address, and its length.
 pub(super) type Words = (i16, Option<i16>);
 

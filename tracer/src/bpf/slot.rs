@@ -5,6 +5,8 @@ use crate::whole::{CHUNK_HEADER, area};
 
 /// How many slots there are.
 pub const SLOTS: u32 = 64;
+/// How many slots a CPU has, where no program interrupts another one.
+pub const SLOTS_OF_CPU: u32 = 16;
 /// Offsets in a slot: not 0 while a hit owns it,
 pub(super) const OWNER: i16 = 0;
 /// how many bytes of chunks there are,

@@ -14,7 +14,7 @@ use super::assembler::Label;
 use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
-use super::slot::{ADDRESS, CHUNK, CHUNKS, ELEMENT, LENGTH, OWNER, SLOTS, STEP, TOUCHED, USED};
+use super::slot::{ADDRESS, CHUNK, CHUNKS, ELEMENT, LENGTH, OWNER, SLOTS, SLOTS_OF_CPU, STEP, TOUCHED, USED};
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
 use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
 
@@ -107,8 +107,10 @@ impl Program<'_> {
         if code.is_used(release) {
             code.jump(done);
             code.place(release);
-            code.copy(Reg::R1, Reg::R7);
-            free_slot(code);
+            if self.target.has_exchange {
+                code.copy(Reg::R1, Reg::R7);
+                free_slot(code);
+            }
             code.jump(failed);
             code.place(done);
         }
@@ -118,7 +120,8 @@ impl Program<'_> {
 
     /// Frees the slots of the inputs that were read.
     pub(super) fn free_slots(&mut self) {
-        for word in self.slots.clone() {
+        let owned = if self.target.has_exchange { self.slots.clone() } else { Vec::new() };
+        for word in owned {
             let code = &mut self.code;
             let is_free = code.label();
             code.load(Size::Eight, Reg::R1, Reg::Frame, word);
@@ -150,6 +153,14 @@ impl Program<'_> {
     fn own_slot(&mut self, failed: Label) -> Result<(), Uncompilable> {
         let key = self.stack.push()?;
         let code = &mut self.code;
+        if !self.target.has_exchange {
+            // The number of the value is that of the slot: those of a CPU belong to one hit.
+            let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX).min(SLOTS_OF_CPU);
+            code.store_immediate(Size::Four, Reg::Frame, key, number as i32);
+            look_up_slot(code, key, failed);
+            self.stack.pop();
+            return Ok(());
+        }
         let is_own = code.label();
         code.call(Helper::GetCurrentPidTgid);
         code.copy(Reg::R8, Reg::R0);
@@ -158,12 +169,7 @@ impl Program<'_> {
             code.alu_immediate(Alu::Add, Reg::R1, distance);
             code.alu_immediate(Alu::And, Reg::R1, SLOTS as i32 - 1);
             code.store(Size::Four, Reg::Frame, key, Reg::R1);
-            code.set_map(Reg::R1, Map::Slots);
-            code.copy(Reg::R2, Reg::Frame);
-            code.alu_immediate(Alu::Add, Reg::R2, key.into());
-            code.call(Helper::MapLookupElem);
-            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, failed);
-            code.copy(Reg::R7, Reg::R0);
+            look_up_slot(code, key, failed);
             code.set(Reg::R0, 0);
             code.set(Reg::R1, 1);
             code.exchange_atomically(Reg::R7, OWNER, Reg::R1);
@@ -539,6 +545,16 @@ impl Program<'_> {
         self.code.alu_immediate(Alu::Add, free, 1);
         self.code.store(Size::Eight, Reg::R7, STEP, free);
     }
+}
+
+/// `R7 = address of the slot` whose number is on the stack.
+fn look_up_slot(code: &mut super::Assembler, key: i16, none: Label) {
+    code.set_map(Reg::R1, Map::Slots);
+    code.copy(Reg::R2, Reg::Frame);
+    code.alu_immediate(Alu::Add, Reg::R2, key.into());
+    code.call(Helper::MapLookupElem);
+    code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, none);
+    code.copy(Reg::R7, Reg::R0);
 }
 
 /// Gives up the slot at `R1`.

@@ -345,7 +345,14 @@ fn add_input(input: Input, site: &mut PlannedSite, platform: Option<Platform>) -
     }
     // The value itself can be read, and where the kernel has what it needs makes no difference.
     let kernel = KernelOffsets { thread_pointer: Some(0), identity: Some(TaskOffsets::default()) };
-    let target = Target { probe: site.probe, platform, thread_local_size: Some(0), is_sleepable: true, kernel };
+    let target = Target {
+        probe: site.probe,
+        platform,
+        thread_local_size: Some(0),
+        is_sleepable: true,
+        has_exchange: true,
+        kernel,
+    };
     if platform.is_some() {
         input::check(&input, &target).map_err(UnreadReason::Uncompilable)?;
     }

@@ -39,6 +39,7 @@ impl Plan {
                 platform: of.platform,
                 thread_local_size: of.thread_local_size,
                 is_sleepable: true,
+                has_exchange: true,
                 kernel,
             };
             let mut site = PlannedSite { image: number, marker, ..site.clone() };

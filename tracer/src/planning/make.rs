@@ -138,6 +138,7 @@ impl Plan {
                         platform,
                         thread_local_size,
                         is_sleepable: settings.is_sleepable,
+                        has_exchange: true,
                         kernel: settings.kernel,
                     };
                     let mut entry = EntryBuilder::new(&point, number, &self.entries);

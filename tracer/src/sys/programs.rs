@@ -26,7 +26,7 @@ use crate::bpf::expression::TaskOffsets;
 use crate::bpf::instruction::Size;
 use crate::bpf::kernel_number::KernelNumber;
 use crate::bpf::program::{FrameLookup, Section};
-use crate::bpf::slot::{SLOT_SIZE, SLOTS};
+use crate::bpf::slot::{SLOT_SIZE, SLOTS, SLOTS_OF_CPU};
 use crate::bpf::whole::map_value;
 use crate::bpf::{Code, KernelOffsets, Map, Target, event};
 use crate::bpf::{program, trace};
@@ -207,7 +207,8 @@ impl Programs {
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
-            Map::Slots => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS)?,
+            Map::Slots if self.uprobes.has_exchange() => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS)?,
+            Map::Slots => bpf::KernelMap::new(MapType::PercpuArray, SLOT_SIZE, SLOTS_OF_CPU)?,
             Map::Steps(number) => {
                 let table = usize::try_from(number).ok().and_then(|number| plan.reads.get(number));
                 let value = table.map(|table| map_value(table)).unwrap_or_default();
@@ -280,6 +281,7 @@ impl Programs {
             platform: image.and_then(|image| image.platform),
             thread_local_size: image.and_then(|image| image.thread_local_size),
             is_sleepable,
+            has_exchange: self.uprobes.has_exchange(),
             kernel: self.kernel.offsets,
         }
     }

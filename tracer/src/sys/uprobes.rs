@@ -33,6 +33,7 @@ const SWITCH: u32 = 32;
 pub(super) struct Uprobes {
     means: Means,
     can_sleep: bool,
+    has_exchange: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,9 @@ impl Uprobes {
             Ok(bpf::filters_processes(&program))
         });
         let why = match multi {
-            Ok(filters_processes) => return Ok(Self { means: Means::Multi { filters_processes }, can_sleep: true }),
+            Ok(filters_processes) => {
+                return Ok(Self { means: Means::Multi { filters_processes }, can_sleep: true, has_exchange: true });
+            }
             Err(why) if why.is_permission() => return Err(why),
             Err(why) => why,
         };
@@ -93,7 +96,14 @@ impl Uprobes {
         let load = |is_sleepable| bpf::load(&code, Kind::Uprobe { is_sleepable });
         let has_cookies = events::has_cookies(&load(false)?);
         let can_sleep = load(true).is_ok();
-        Ok(Self { means: Means::Events { of, has_cookies }, can_sleep })
+        let code = program::exchange().map_err(|_| missing(libc::E2BIG))?.link(&|_| -1);
+        let has_exchange = bpf::load(&code, Kind::Uprobe { is_sleepable: false }).is_ok();
+        Ok(Self { means: Means::Events { of, has_cookies }, can_sleep, has_exchange })
+    }
+
+    /// Whether there are atomic operations that return a value.
+    pub(super) fn has_exchange(self) -> bool {
+        self.has_exchange
     }
 
     /// Whether programs may sleep, so that they can read memory that is not present.
