@@ -16,6 +16,7 @@ use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, MemoryFunction, Object, ReadContext, render};
 
 pub mod ghosts;
+pub mod types;
 
 /// The first address.
 pub const BASE: u64 = 0x1000;
