@@ -4,14 +4,14 @@
 //! ```text
 //! field --folder FOLDER [--programs sqlite,quickjs,zstd,bzip2,jaq,pulldown-cmark,hexyl]
 //!       [--compilers gcc,clang,rustc] [--levels 1,2,3,s,g] [--count 60] [--most 20000] [--seed 1]
-//!       [--smark FILE] [--json FILE] [--rates FILE] [--known FOLDER]
+//!       [--smark FILE] [--json FILE] [--rates FILE] [--known FOLDER] [--whole yes]
 //! ```
 //!
 //! The sources, the programs and lists of what is wrong stay in FOLDER. A level of rustc may have a
 //! variant: `3+one` has one codegen unit, `3+thin` and `3+fat` are linked with optimisation. `--most` is
-//! the number of passes of a marker in the program without optimisation. `--rates` writes how often
-//! doubtful values were wrong, as lines of `places COMPILER REASON VALUES WRONG`. It fails if an exact
-//! site has other hits than passes, if a value is another one at the site than at the address where it
+//! the number of passes of a marker in the program without optimisation. With `--whole` each marker
+//! shows a whole value, and its members are compared. `--rates` writes how often doubtful values were
+//! wrong, as lines of `places COMPILER REASON VALUES WRONG`. It fails if an exact site has other hits than passes, if a value is another one at the site than at the address where it
 //! is watched, and if a value that is called live or constant is wrong and not in a file of `--known`.
 
 use std::path::{Path, PathBuf};
@@ -20,12 +20,13 @@ use std::{fs, process};
 use simple_markers_tests::arguments::Arguments;
 use simple_markers_tests::field::compare::{self, Run};
 use simple_markers_tests::field::marked::{Choice, Marked};
+use simple_markers_tests::field::places::Shows;
 use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::report::{self, Watched};
-use simple_markers_tests::field::{known, programs};
+use simple_markers_tests::field::{known, programs, wholes};
 
-const KNOWN: [&str; 11] =
-    ["folder", "programs", "compilers", "levels", "count", "most", "seed", "smark", "json", "rates", "known"];
+const KNOWN: [&str; 12] =
+    ["folder", "programs", "compilers", "levels", "count", "most", "seed", "smark", "json", "rates", "known", "whole"];
 
 /// The most seconds of a processor that a twin takes.
 const SECONDS: u64 = 300;
@@ -42,6 +43,7 @@ impl Field {
             count: self.arguments.number("count", 60)?,
             most: self.arguments.number("most", 20000)? as u64,
             seed: self.arguments.number("seed", 1)? as u64,
+            shows: if self.arguments.given("whole").is_some() { Shows::Wholes } else { Shows::Scalars },
             kind: Kind::Twin(Initial::Zero),
         };
         let mut marked = Marked::choose(program, &self.folder, choice)?;
@@ -56,6 +58,7 @@ impl Field {
             for level in self.arguments.list("levels", "2") {
                 let image = marked.build(with, Kind::Optimised(&level))?;
                 let mut markers = compare::list(&self.smark, &image)?;
+                wholes::split(&mut markers, &marked.places);
                 let (written, printed) = (folder.join("results-optimised"), folder.join("printed"));
                 let run = Run {
                     smark: &self.smark,

@@ -23,6 +23,7 @@ use simple_markers_tests::field::lines::judged::{judge, passed_at_most};
 use simple_markers_tests::field::lines::summary::ReaderLines;
 use simple_markers_tests::field::lines::{self, others, watched};
 use simple_markers_tests::field::marked::{Choice, Marked};
+use simple_markers_tests::field::places::Shows;
 use simple_markers_tests::field::program::{Initial, Kind, Program, at};
 use simple_markers_tests::field::programs;
 
@@ -41,6 +42,7 @@ fn program(arguments: &Arguments, folder: &Path, program: &dyn Program) -> Resul
         count: 2 * count,
         most: arguments.number("most", 2000)? as u64,
         seed: arguments.number("seed", 1)? as u64,
+        shows: Shows::Scalars,
         kind: Kind::Twin(Initial::Zero),
     };
     let mut marked = Marked::choose(program, folder, choice)?;

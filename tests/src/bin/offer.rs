@@ -20,6 +20,7 @@ use std::{env, fs};
 use simple_markers_tests::arguments::Arguments;
 use simple_markers_tests::field::compare::{self, Site};
 use simple_markers_tests::field::marked::{Choice, Marked};
+use simple_markers_tests::field::places::Shows;
 use simple_markers_tests::field::program::{Failure, Kind, Program, at};
 use simple_markers_tests::field::programs;
 use simple_markers_tests::oracle::builds::With;
@@ -121,6 +122,7 @@ impl Offer<'_> {
             count: self.arguments.number("count", 60)?,
             most: u64::MAX,
             seed: self.arguments.number("seed", 1)? as u64,
+            shows: Shows::Scalars,
             kind,
         };
         let mut marked = Marked::choose(program, &self.folder, choice)?;

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
+use super::wholes;
 use crate::oracle::twin::{Passes, Truth};
 
 /// An argument at a site.
@@ -16,6 +17,8 @@ use crate::oracle::twin::{Passes, Truth};
 pub struct Argument {
     pub text: String,
     pub conversion: String,
+    /// The path in the whole value that the argument is a member of.
+    pub member: Option<String>,
     pub verdict: String,
     pub reason: Option<String>,
     pub location: String,
@@ -162,7 +165,8 @@ impl Run<'_> {
     pub(super) fn hits(&self, options: &[&str]) -> Result<impl Iterator<Item = Json>, String> {
         let printed = File::create(self.printed).map_err(|why| format!("{}: {why}", self.printed.display()))?;
         let mut command = Command::new(self.smark);
-        command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1G", "--force", "-o"]);
+        command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1G", "--bytes", "4088"]);
+        command.args(["--force", "-o"]);
         command.arg(self.hits).args(options).arg("--").arg(self.image).args(self.arguments);
         let output = command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::piped()).output();
         let output = output.map_err(|why| format!("{command:?}: {why}"))?;
@@ -212,8 +216,8 @@ pub fn watch(run: Run<'_>, twins: (&Passes, &Passes), markers: &mut [Marker]) ->
         let truth = passes.get(*index).map_or([None; 2], |twins| twins.map(|twin| twin.get(*pass)));
         let site = site_of(&hit, marker)?;
         site.hits += 1;
-        let values = hit["args"].as_array().into_iter().flatten();
-        for (number, (argument, value)) in site.arguments.iter_mut().zip(values).enumerate() {
+        let values = wholes::values(&site.arguments, &hit);
+        for (number, (argument, value)) in site.arguments.iter_mut().zip(&values).enumerate() {
             let of = truth.map(|pass| pass.and_then(|pass| pass.get(number)));
             let truth = of.map(|of| of.map(|of| shown(&argument.conversion, of)));
             let read = read(&argument.conversion, value);
@@ -242,7 +246,8 @@ pub fn watch_at_site(run: Run<'_>, markers: &mut [Marker]) -> Result<(), String>
         let Some(marker) = markers.get_mut(*index) else { continue };
         let site = site_of(&hit, marker)?;
         let number = seen.entry((*index, site.address.clone())).or_default();
-        for (argument, value) in site.arguments.iter_mut().zip(hit["args"].as_array().into_iter().flatten()) {
+        let values = wholes::values(&site.arguments, &hit);
+        for (argument, value) in site.arguments.iter_mut().zip(&values) {
             let best = argument.read.get(*number).cloned().flatten();
             if let (Some(best), Some(here)) = (best, read(&argument.conversion, value)) {
                 argument.at_site += 1;
@@ -279,7 +284,7 @@ impl Argument {
 }
 
 /// The value of an argument of a hit. A doubtful one has its own member.
-fn said(value: &Json) -> &Json {
+pub(super) fn said(value: &Json) -> &Json {
     value.get("maybe").unwrap_or(&value["value"])
 }
 

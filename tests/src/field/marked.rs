@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::places::{self, Place};
+use super::places::{self, Place, Shows};
 use super::program::{Failure, Initial, Kind, Program, Wanted, at};
 use crate::oracle::builds::With;
 use crate::oracle::real;
@@ -23,6 +23,8 @@ pub struct Choice<'a> {
     pub most: u64,
     /// Another seed chooses others.
     pub seed: u64,
+    /// What the markers show.
+    pub shows: Shows,
     /// The build that says which markers compile, where the language needs it.
     pub kind: Kind<'a>,
 }
@@ -47,12 +49,12 @@ impl<'p> Marked<'p> {
     ///
     /// It cannot be fetched or built, or has less than half of the places.
     pub fn choose(program: &'p dyn Program, folder: &Path, choice: Choice<'_>) -> Result<Self, String> {
-        let Choice { count, most, seed, kind } = choice;
+        let Choice { count, most, seed, shows, kind } = choice;
         let folder = folder.join(program.name());
         at(&folder, fs::create_dir_all(&folder))?;
         let source = program.fetch(&folder)?;
         let candidates = program.candidates(Wanted { source: &source, folder: &folder, most })?;
-        let places = places::choose(candidates, count + program.spare(count), seed);
+        let places = places::choose(candidates, count + program.spare(count), seed, shows);
         let marked = folder.join("marked");
         if marked.exists() {
             at(&marked, fs::remove_dir_all(&marked))?;
@@ -79,7 +81,8 @@ impl<'p> Marked<'p> {
     pub fn build(&mut self, with: With, kind: Kind<'_>) -> Result<PathBuf, String> {
         let marked = self.folder.join("marked");
         for _ in 0..ROUNDS {
-            at(&marked, places::insert(self.program, &self.places, &self.source, &marked))?;
+            let prints = matches!(kind, Kind::Twin(_));
+            at(&marked, places::insert(self.program, &self.places, (&self.source, &marked), prints))?;
             match self.program.build(&marked, with, kind, &self.folder) {
                 Ok(image) => return Ok(image),
                 Err(Failure::Markers(refused, _)) => self.leave_out(&refused),

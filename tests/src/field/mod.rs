@@ -5,7 +5,8 @@
 //! found by [`scopes`] in the debug information. [`places`] chooses and inserts the markers, and
 //! [`marked`] builds the program with them. `smark trace` watches the optimised program, and [`compare`]
 //! compares each hit with what the twin of the program prints, and with the hits at the sites
-//! themselves. [`report`] counts, and [`known`] has the wrong values whose reason is known. [`lines`]
+//! themselves. [`wholes`] finds the members of whole
+//! values. [`report`] counts, and [`known`] has the wrong values whose reason is known. [`lines`]
 //! reads the same places without a marker.
 
 pub mod c;
@@ -18,6 +19,7 @@ pub mod program;
 pub mod report;
 pub mod rust;
 pub mod scopes;
+pub mod wholes;
 
 /// All programs.
 pub fn programs() -> impl Iterator<Item = &'static dyn program::Program> {

@@ -10,6 +10,28 @@ use crate::tools::Choices;
 /// A variable or member, as the source names it, and the conversion that shows it.
 pub type Argument = (String, &'static str);
 
+/// A structure, of which a marker shows the whole value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeVariable {
+    /// The argument of the marker: in C its address.
+    pub operand: String,
+    /// The members that the twin prints, as the source names them.
+    pub members: Vec<Argument>,
+    /// The path of each member in the structure, as `inner.low`.
+    pub paths: Vec<String>,
+}
+
+impl WholeVariable {
+    /// A variable with members that are written so behind it; `None` if it has fewer than two.
+    pub(super) fn new(operand: String, variable: &str, members: &[Argument]) -> Option<Self> {
+        let members = members.get(..MOST_MEMBERS).unwrap_or(members);
+        let path = |(member, _): &Argument| member.trim_start_matches(['-', '>', '.']).to_owned();
+        let named = members.iter().map(|(member, conversion)| (format!("{variable}{member}"), *conversion));
+        let (members, paths) = (named.collect(), members.iter().map(path).collect::<Vec<_>>());
+        (paths.len() > 1).then_some(Self { operand, members, paths })
+    }
+}
+
 /// A statement that a marker may stand before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -25,6 +47,8 @@ pub struct Candidate {
     pub function: String,
     /// What a marker may name.
     pub arguments: Vec<Argument>,
+    /// The structures of which it may show the whole value.
+    pub wholes: Vec<WholeVariable>,
 }
 
 /// A marker before a statement.
@@ -42,6 +66,9 @@ pub struct Place {
     pub function: String,
     /// What it names, and the conversion of each.
     pub arguments: Vec<Argument>,
+    /// The structure whose members these are, of which the marker shows the whole value where it does not
+    /// print.
+    pub whole: Option<WholeVariable>,
 }
 
 impl Place {
@@ -51,9 +78,12 @@ impl Place {
         format!("field:m{}", self.number)
     }
 
-    /// What is between the parentheses of the marker.
+    /// What is between the parentheses of the marker, which prints in a twin.
     #[must_use]
-    pub fn inside(&self) -> String {
+    pub fn inside(&self, prints: bool) -> String {
+        if let Some(whole) = self.whole.as_ref().filter(|_| !prints) {
+            return format!("{}, \"%p{{}}\", {}", self.name(), whole.operand);
+        }
         let formats: Vec<_> = self.arguments.iter().map(|(text, conversion)| format!("{text} {conversion}")).collect();
         let arguments: String = self.arguments.iter().map(|(text, _)| format!(", {text}")).collect();
         format!("{}, \"{}\"{arguments}", self.name(), formats.join(", "))
@@ -71,30 +101,51 @@ pub fn number_of(line: &str) -> Option<usize> {
 const MOST_OF_FUNCTION: usize = 10;
 /// A marker names at most so many variables.
 const MOST_ARGUMENTS: u32 = 5;
+/// The most members of a whole value that are compared.
+const MOST_MEMBERS: usize = 12;
+
+/// What markers show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// Scalars.
+    Scalars,
+    /// A whole value.
+    Wholes,
+}
 
 /// Chooses places with a seed, at most `count`.
 #[must_use]
-pub fn choose(candidates: Vec<Candidate>, count: usize, seed: u64) -> Vec<Place> {
+pub fn choose(mut candidates: Vec<Candidate>, count: usize, seed: u64, shows: Shows) -> Vec<Place> {
+    candidates.retain(|candidate| match shows {
+        Shows::Scalars => !candidate.arguments.is_empty(),
+        Shows::Wholes => !candidate.wholes.is_empty(),
+    });
     // A line that a run passes once more or less must not change the choice of the others.
     let mut candidates: Vec<_> =
         candidates.into_iter().map(|candidate| (seed_of(seed, &candidate), candidate)).collect();
     candidates.sort_by_key(|(seed, _)| *seed);
     let mut of_function: HashMap<String, usize> = HashMap::new();
     let mut places = Vec::new();
-    for (seed, Candidate { file, offset, line, function, arguments: mut all, .. }) in candidates {
+    for (seed, Candidate { file, offset, line, function, arguments: mut all, mut wholes, .. }) in candidates {
         let of = of_function.entry(function.clone()).or_default();
         *of += 1;
         if *of > MOST_OF_FUNCTION || places.len() == count {
             continue;
         }
         let mut choices = Choices::new(seed);
+        if shows == Shows::Wholes {
+            let whole = wholes.swap_remove(choices.below(wholes.len() as u32) as usize);
+            let arguments = whole.members.clone();
+            places.push(Place { number: places.len(), file, offset, line, function, arguments, whole: Some(whole) });
+            continue;
+        }
         let mut arguments = Vec::new();
         for _ in 0..=choices.below(MOST_ARGUMENTS) {
             if !all.is_empty() {
                 arguments.push(all.swap_remove(choices.below(all.len() as u32) as usize));
             }
         }
-        places.push(Place { number: places.len(), file, offset, line, function, arguments });
+        places.push(Place { number: places.len(), file, offset, line, function, arguments, whole: None });
     }
     places
 }
@@ -111,7 +162,7 @@ fn seed_of(seed: u64, Candidate { file, line, column, .. }: &Candidate) -> u64 {
 }
 
 /// Copies the files with markers from `from` to the same places in `to`, with a line for each marker
-/// before its statement.
+/// before its statement, which prints in a twin.
 ///
 /// # Errors
 ///
@@ -119,12 +170,12 @@ fn seed_of(seed: u64, Candidate { file, line, column, .. }: &Candidate) -> u64 {
 pub fn insert<'a>(
     program: &dyn Program,
     places: impl IntoIterator<Item = &'a Place>,
-    from: &Path,
-    to: &Path,
+    (from, to): (&Path, &Path),
+    prints: bool,
 ) -> io::Result<()> {
     let mut of: BTreeMap<&Path, Vec<(usize, String)>> = BTreeMap::new();
     for place in places {
-        of.entry(&place.file).or_default().push((place.offset, program.marker(place)));
+        of.entry(&place.file).or_default().push((place.offset, program.marker(place, prints)));
     }
     for (file, lines) in of {
         let text = with_lines(&fs::read(from.join(file))?, lines);
@@ -195,9 +246,10 @@ mod tests {
             column: None,
             function: format!("f{}", line / 5),
             arguments: vec![("a".into(), "%d"), ("b".into(), "%lu")],
+            wholes: Vec::new(),
         };
         let chosen = |lines: &mut dyn Iterator<Item = u32>| {
-            let places = choose(lines.map(candidate).collect(), 20, 1);
+            let places = choose(lines.map(candidate).collect(), 20, 1, Shows::Scalars);
             places.into_iter().map(|place| (place.line, place.arguments)).collect::<Vec<_>>()
         };
         let all = chosen(&mut (1..100));

@@ -92,8 +92,8 @@ pub trait Program: Sync {
     /// What a file with markers begins with.
     fn header(&self) -> &'static str;
 
-    /// A marker as its language writes it.
-    fn marker(&self, place: &Place) -> String;
+    /// A marker as its language writes it, in a twin if it prints.
+    fn marker(&self, place: &Place, prints: bool) -> String;
 
     /// Builds the program from sources with markers, and returns the path of the image in a folder.
     ///

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
-use super::programs::Source;
+use super::programs::{Source, generated};
 use super::types::Types;
 use super::{members, statements};
-use crate::field::places::{Candidate, Place, number_of};
+use crate::field::places::{Candidate, Place, number_of, write_changed};
 use crate::field::program::{Failure, Initial, Kind, Program, Wanted, at, dependency};
 use crate::field::scopes::Scopes;
 use crate::fixture::workspace;
@@ -32,6 +32,12 @@ impl Program for Source {
 
     fn fetch(&self, folder: &Path) -> Result<PathBuf, String> {
         let (package, version) = self.package;
+        if package.is_empty() {
+            let source = folder.join("source");
+            at(&source, fs::create_dir_all(&source))?;
+            at(&source, write_changed(&source.join("program.c"), generated().as_bytes()))?;
+            return Ok(source);
+        }
         let vendored = folder.join("fetched/vendor");
         if !vendored.join(package).exists() {
             real::fetched(&folder.join("fetched"), &dependency(package, version))?;
@@ -72,8 +78,10 @@ impl Program for Source {
                 }
                 let Some((function, variables)) = scopes.at(file, line) else { continue };
                 let index = line as usize - 1;
-                let arguments = members::arguments(lines.get(index).copied().unwrap_or_default(), &variables);
-                let Some(offset) = starts.get(index).copied().filter(|_| !arguments.is_empty()) else { continue };
+                let text = lines.get(index).copied().unwrap_or_default();
+                let arguments = members::arguments(text, &variables);
+                let wholes = members::wholes(text, &variables);
+                let Some(offset) = starts.get(index).copied() else { continue };
                 candidates.push(Candidate {
                     file: file.strip_prefix(source).unwrap_or(file).to_owned(),
                     offset,
@@ -81,6 +89,7 @@ impl Program for Source {
                     column: None,
                     function: function.to_owned(),
                     arguments,
+                    wholes,
                 });
             }
         }
@@ -95,8 +104,8 @@ impl Program for Source {
         "#include <simple_marker.h>\n"
     }
 
-    fn marker(&self, place: &Place) -> String {
-        format!("simple_mark({});", place.inside())
+    fn marker(&self, place: &Place, prints: bool) -> String {
+        format!("simple_mark({});", place.inside(prints))
     }
 
     fn build(&self, source: &Path, with: With, kind: Kind<'_>, folder: &Path) -> Result<PathBuf, Failure> {
@@ -125,6 +134,9 @@ impl Program for Source {
     }
 
     fn arguments(&self, _: &Path, results: &Path) -> Result<Vec<String>, String> {
+        if self.package.0.is_empty() {
+            return Ok(vec![ROUNDS.to_owned()]);
+        }
         let input = workspace().join("tests/field").join(self.input);
         let mut arguments = Vec::new();
         if !self.input.is_empty() {
@@ -135,9 +147,12 @@ impl Program for Source {
     }
 
     fn prints_results(&self) -> bool {
-        false
+        self.package.0.is_empty()
     }
 }
+
+/// How often a generated program calls each function.
+const ROUNDS: &str = "30";
 
 impl Source {
     /// The files to compile, of which markers may be in those of the program.

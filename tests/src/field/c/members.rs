@@ -1,6 +1,6 @@
 //! What a marker before a line may name.
 
-use crate::field::places::Argument;
+use crate::field::places::{Argument, WholeVariable};
 use crate::field::scopes::{Type, Variable};
 
 /// The variables, and the members that the line reads itself, for which their structure must be there.
@@ -22,6 +22,19 @@ pub(super) fn arguments(line: &str, variables: &[&Variable]) -> Vec<Argument> {
         }
     }
     found
+}
+
+/// The structures that are there, and those behind pointers of which the line reads a member itself.
+pub(super) fn wholes(line: &str, variables: &[&Variable]) -> Vec<WholeVariable> {
+    let whole = |Variable { name, of, .. }: &Variable| match of {
+        Type::Structure { pointer: Some(_), members } if name != "this" => {
+            let is_there = members.iter().any(|(member, _)| is_read(line, name, &format!("{name}{member}")));
+            WholeVariable::new(name.clone(), name, members).filter(|_| is_there)
+        }
+        Type::Structure { pointer: None, members } => WholeVariable::new(format!("&{name}"), name, members),
+        Type::Structure { .. } | Type::Scalar(_) | Type::Other => None,
+    };
+    variables.iter().filter_map(|variable| whole(variable)).collect()
 }
 
 /// Whether a line certainly reads a member.

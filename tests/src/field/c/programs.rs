@@ -1,12 +1,15 @@
 //! Which programs there are.
 
-/// A program from a crate that bundles sources in C, and the driver in `tests/field/` that calls it.
+use crate::generator::{Rich, Tongue, Variant};
+
+/// A program from a crate that bundles sources in C, and the driver in `tests/field/` that calls it; or a
+/// generated one.
 pub struct Source {
     /// Its name.
     pub(super) name: &'static str,
     /// Its own version.
     pub(super) version: &'static str,
-    /// The crate, and the version of that.
+    /// The crate, and the version of that; the program is generated if it is empty.
     pub(super) package: (&'static str, &'static str),
     /// The folder of the sources in the crate.
     pub(super) folder: &'static str,
@@ -20,8 +23,17 @@ pub struct Source {
     pub(super) input: &'static str,
 }
 
+/// The generated program, without markers.
+pub(super) fn generated() -> String {
+    let text = Rich::generate(SEED, FUNCTIONS, false).text(Tongue::C, Variant::Place);
+    text.lines().filter(|line| !line.contains("simple_mark")).map(|line| format!("{line}\n")).collect()
+}
+
+const SEED: u64 = 9400;
+const FUNCTIONS: usize = 150;
+
 /// All of them.
-pub static PROGRAMS: [Source; 4] = [
+pub static PROGRAMS: [Source; 5] = [
     Source {
         name: "sqlite",
         version: "3.50.2",
@@ -74,6 +86,17 @@ pub static PROGRAMS: [Source; 4] = [
         flags: &["-D_FILE_OFFSET_BITS=64"],
         libraries: &[],
         driver: "bzip2.c",
+        input: "",
+    },
+    Source {
+        name: "generated",
+        version: "1",
+        package: ("", ""),
+        folder: "",
+        sources: &["program.c"],
+        flags: &[],
+        libraries: &[],
+        driver: "",
         input: "",
     },
 ];

@@ -2,6 +2,7 @@
 
 use gimli::constants as dw;
 
+use crate::field::places::Argument;
 use crate::field::scopes::{self, Dwarf, Entry, Offset, Type, Unit, encoding, name, number, reference};
 
 /// Behind qualifiers and names.
@@ -36,15 +37,27 @@ fn described(dwarf: &Dwarf<'_>, unit: &Unit<'_>, offset: Offset) -> Option<Type>
     if let Some(conversion) = scalar(dwarf, unit, &entry) {
         return Some(Type::Scalar(conversion));
     }
+    if is_structure(&entry) {
+        return Some(Type::Structure { pointer: None, members: members(dwarf, unit, &entry, ".")? });
+    }
     if entry.tag() != dw::DW_TAG_pointer_type {
         return None;
     }
     let target = reference(&entry, dw::DW_AT_type).and_then(|to| stripped(unit, to));
-    let Some(target) = target.filter(|to| matches!(to.tag(), dw::DW_TAG_structure_type | dw::DW_TAG_class_type)) else {
+    let Some(target) = target.filter(is_structure) else {
         return Some(Type::Scalar("%p"));
     };
+    Some(Type::Structure { pointer: Some("%p"), members: members(dwarf, unit, &target, "->")? })
+}
+
+fn is_structure(of: &Entry<'_, '_>) -> bool {
+    matches!(of.tag(), dw::DW_TAG_structure_type | dw::DW_TAG_class_type)
+}
+
+/// The scalars in a structure, with what is written before their names.
+fn members(dwarf: &Dwarf<'_>, unit: &Unit<'_>, of: &Entry<'_, '_>, before: &str) -> Option<Vec<Argument>> {
     let mut members = Vec::new();
-    let mut tree = unit.entries_tree(Some(target.offset())).ok()?;
+    let mut tree = unit.entries_tree(Some(of.offset())).ok()?;
     let mut children = tree.root().ok()?.children();
     while let Ok(Some(child)) = children.next() {
         let entry = child.entry();
@@ -53,10 +66,10 @@ fn described(dwarf: &Dwarf<'_>, unit: &Unit<'_>, offset: Offset) -> Option<Type>
         }
         let Some(ty) = reference(entry, dw::DW_AT_type).and_then(|ty| stripped(unit, ty)) else { continue };
         if let (Some(name), Some(conversion)) = (name(dwarf, unit, entry), scalar(dwarf, unit, &ty)) {
-            members.push((format!("->{name}"), conversion));
+            members.push((format!("{before}{name}"), conversion));
         }
     }
-    Some(Type::Structure { pointer: Some("%p"), members })
+    Some(members)
 }
 
 /// The conversion of a scalar that is no pointer to a structure.

@@ -120,11 +120,12 @@ impl Program for Packages {
             let line_of_call = numbered.get(&number).copied().unwrap_or(0);
             let Some((_, variables)) = scopes.at(&counted.join(&file), line_of_call) else { continue };
             let arguments = types::arguments(&variables);
-            if arguments.is_empty() {
+            let wholes = types::wholes(&variables);
+            if arguments.is_empty() && wholes.is_empty() {
                 continue;
             }
             let function = format!("{} {function}", file.display());
-            candidates.push(Candidate { file, offset, line, column: Some(column), function, arguments });
+            candidates.push(Candidate { file, offset, line, column: Some(column), function, arguments, wholes });
         }
         Ok(candidates)
     }
@@ -137,8 +138,8 @@ impl Program for Packages {
         ""
     }
 
-    fn marker(&self, place: &Place) -> String {
-        format!("::simple_markers::simple_mark!({});", place.inside())
+    fn marker(&self, place: &Place, prints: bool) -> String {
+        format!("::simple_markers::simple_mark!({});", place.inside(prints))
     }
 
     fn build(&self, source: &Path, _: With, kind: Kind<'_>, folder: &Path) -> Result<PathBuf, Failure> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use gimli::constants as dw;
 
-use crate::field::places::Argument;
+use crate::field::places::{Argument, WholeVariable};
 use crate::field::scopes::{self, Dwarf, Entry, Offset, Type, Unit, Variable, encoding, name, number, reference};
 
 /// Members of members are named up to this depth.
@@ -109,8 +109,6 @@ impl Types {
 /// What a marker may name of these variables.
 pub(super) fn arguments(variables: &[&Variable]) -> Vec<Argument> {
     let mut found = Vec::new();
-    let is_name =
-        |name: &str| name.chars().all(|next| next.is_alphanumeric() || next == '_') && !name.starts_with("__");
     for Variable { name, of, .. } in variables.iter().filter(|variable| is_name(&variable.name)) {
         // What a closure captured of a variable: `self__inner__low`.
         let name = &name.replace("__", ".");
@@ -124,6 +122,22 @@ pub(super) fn arguments(variables: &[&Variable]) -> Vec<Argument> {
         }
     }
     found
+}
+
+/// The structures among these variables. An enumeration is shown by the names of its variants, and a
+/// character as one, so these are not compared with numbers.
+pub(super) fn wholes(variables: &[&Variable]) -> Vec<WholeVariable> {
+    let whole = |Variable { name, of, .. }: &Variable| {
+        let (Type::Structure { members, .. }, name) = (of, name.replace("__", ".")) else { return None };
+        let is_number = |(_, conversion): &&Argument| !["%d{}", "%c"].contains(conversion);
+        let members: Vec<Argument> = members.iter().filter(is_number).cloned().collect();
+        WholeVariable::new(name.clone(), &name, &members)
+    };
+    variables.iter().filter(|variable| is_name(&variable.name)).filter_map(|variable| whole(variable)).collect()
+}
+
+fn is_name(name: &str) -> bool {
+    name.chars().all(|next| next.is_alphanumeric() || next == '_') && !name.starts_with("__")
 }
 
 /// The conversion of a number, or of an enumeration without fields.
