@@ -431,3 +431,41 @@ fn a_file_that_has_no_views_is_an_error_with_its_place() {
     let missing = folder.path().join("no.views");
     assert_eq!(of(&missing), (Some(2), format!("smark: {}: no such file or directory\n", missing.display())));
 }
+
+/// The member in a vector register cannot be read by the kernel. The other one can.
+#[test]
+fn a_member_in_a_vector_register_leaves_the_others() {
+    const SOURCE: &str = r#"
+#include <stdio.h>
+#include "simple_marker.h"
+struct span { double ratio; long count; };
+__attribute__((noinline)) static double passed(struct span span)
+{
+    simple_mark(whole:vector, "%p{}", &span);
+    return span.ratio + (double)span.count;
+}
+int main(void)
+{
+    for (int i = 0; i < 3; i++)
+        printf("%g\n", passed((struct span){i + 0.5, i}));
+}
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    if !can_watch() || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let Some(program) = whole_values::compiled(CompiledLanguage::C, "gcc", "1", SOURCE, folder.path()) else { return };
+    let shown = |options: &[&str]| {
+        let lines = trace(options, &[&program]);
+        let values = lines.iter().filter_map(|line| Some(line.split_once("whole:vector: ")?.1.to_owned()));
+        values.collect::<Vec<_>>()
+    };
+    let all: Vec<_> = (0..3).map(|count| format!("{{ratio = <unreadable>, count = {count}}}")).collect();
+    assert_eq!(shown(&[]), all);
+    assert_eq!(shown(&["--where", "span.count > 0"]), all[1..]);
+    let recording = folder.path().join("recording");
+    ended(Command::new(fixture::smark()).arg("record").arg("-o").arg(&recording).arg("--").arg(&program)).success();
+    let json = ended(Command::new(fixture::smark()).args(["report", "--json"]).arg(&recording)).success();
+    let hit: Json = serde_json::from_str(json.lines().next().expect("a hit")).expect("JSON");
+    assert_eq!(hit["args"][0]["value"], serde_json::json!({"ratio": {"?": "unread_register"}, "count": 0}));
+}

@@ -39,7 +39,7 @@ impl ShownType {
             Value::Null | Value::Array { .. } => return None,
         };
         let size = self.of.size.unwrap_or(0);
-        let object = Object { optimized_out: &self.gone, ..Object::start(bytes, size) };
+        let object = Object { optimized_out: &self.gone, unread: &self.unread, ..Object::start(bytes, size) };
         let context = ReadContext {
             byte_order: ByteOrder::Little,
             language: self.language,

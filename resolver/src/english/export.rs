@@ -150,6 +150,7 @@ pub fn argument(omission: &ArgumentOmission) -> String {
             "the pointer was optimised out; only the value that it pointed to is described".to_owned()
         }
         ArgumentOmission::OptimizedOut => "optimised out".to_owned(),
+        ArgumentOmission::UnreadRegister => "in a register that programs of the kernel cannot read".to_owned(),
         ArgumentOmission::Part(error) => error.to_string(),
         ArgumentOmission::Float(Tool::SdtReaders) => {
             "readers of SDT notes do not agree on the syntax of floating-point numbers".to_owned()

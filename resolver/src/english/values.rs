@@ -10,6 +10,7 @@ use super::types::opaque;
 pub(crate) fn problem(problem: &ValueProblem) -> String {
     let text = match problem {
         ValueProblem::OptimizedOut => "<optimised out>",
+        ValueProblem::UnreadRegister => "<unreadable>",
         ValueProblem::Incomplete => "<not all of it was read>",
         ValueProblem::NotAligned => "<not at a whole byte>",
         ValueProblem::NoSize => "<of no known size>",

@@ -205,7 +205,7 @@ impl<'b> MemberWalk<'b> {
             WalkOrigin::Parts { parts, gone } => {
                 are_there(gone, bit, bits)?;
                 let index = usize::try_from(bit / 64).unwrap_or(usize::MAX);
-                let part = parts.get(index).and_then(Option::as_ref).ok_or(ArgumentOmission::OptimizedOut)?;
+                let part = parts.get(index).and_then(Option::as_ref).ok_or(ArgumentOmission::UnreadRegister)?;
                 if (bit % 64).saturating_add(bits) > 64 {
                     return Err(number(bits / 8));
                 }

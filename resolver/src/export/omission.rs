@@ -126,6 +126,8 @@ pub enum ArgumentOmission {
     ImplicitPointer,
     /// It was optimised out.
     OptimizedOut,
+    /// It is in a register that programs of the kernel cannot read.
+    UnreadRegister,
     /// A part of it has no single location.
     Part(PartError),
     /// It is a floating-point number, which the tool does not support.

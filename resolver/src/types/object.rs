@@ -13,8 +13,10 @@ use super::{Language, Limits, ValueProblem};
 pub struct Object<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// The unknown bits, numbered as in [`crate::types::Member::bit_offset`].
+    /// The bits that were optimised out, numbered as in [`crate::types::Member::bit_offset`].
     pub optimized_out: &'a [Range<u64>],
+    /// The bits in registers that were not read, numbered in the same way.
+    pub unread: &'a [Range<u64>],
     /// Whether the value has more bytes, which were not copied because a limit was reached.
     pub is_cut: bool,
 }
@@ -98,9 +100,11 @@ impl<'a> Object<'a> {
         if end > (self.bytes.len() as u64).saturating_mul(8) {
             return Err(if self.is_cut { ValueProblem::NotCaptured } else { ValueProblem::Incomplete });
         }
-        match self.optimized_out.iter().any(|bits| bits.start < end && from < bits.end) {
-            true => Err(ValueProblem::OptimizedOut),
-            false => Ok(()),
+        let has = |bits: &[Range<u64>]| bits.iter().any(|bits| bits.start < end && from < bits.end);
+        match (has(self.optimized_out), has(self.unread)) {
+            (true, _) => Err(ValueProblem::OptimizedOut),
+            (false, true) => Err(ValueProblem::UnreadRegister),
+            (false, false) => Ok(()),
         }
     }
 }

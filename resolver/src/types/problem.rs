@@ -13,6 +13,8 @@ use super::OpaqueReason;
 pub enum ValueProblem {
     /// The compiler optimised its bits out.
     OptimizedOut,
+    /// Its bits are in a register that was not read.
+    UnreadRegister,
     /// Its bytes are beyond the end of what was read.
     Incomplete,
     /// Its bytes do not start at a whole byte.

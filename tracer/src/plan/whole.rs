@@ -71,6 +71,8 @@ pub struct ShownType {
     pub form: Arc<str>,
     /// The bits of the value that were optimised out.
     pub gone: Vec<Range<u64>>,
+    /// Those in registers that programs of the kernel cannot read.
+    pub unread: Vec<Range<u64>>,
 }
 
 /// How an argument is shown, in plan files and recordings.
@@ -83,24 +85,27 @@ struct FiledType {
     types: TypeTable,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gone: Vec<(u64, u64)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<(u64, u64)>,
 }
 
 impl From<ShownType> for FiledType {
-    fn from(ShownType { of, language, form, gone }: ShownType) -> Self {
+    fn from(ShownType { of, language, form, gone, unread }: ShownType) -> Self {
         let (types, numbers) = TypeTable::new(&[of]);
         let of = numbers.first().copied().flatten().unwrap_or(usize::MAX);
-        Self { form, language, of, types, gone: gone.into_iter().map(|gone| (gone.start, gone.end)).collect() }
+        let pairs = |ranges: Vec<Range<u64>>| ranges.into_iter().map(|range| (range.start, range.end)).collect();
+        Self { form, language, of, types, gone: pairs(gone), unread: pairs(unread) }
     }
 }
 
 impl TryFrom<FiledType> for ShownType {
     type Error = String;
 
-    fn try_from(FiledType { form, language, of, types, gone }: FiledType) -> Result<Self, String> {
+    fn try_from(FiledType { form, language, of, types, gone, unread }: FiledType) -> Result<Self, String> {
         let types = types.types("types").map_err(|error| error.to_string())?;
         let of = types.get(of).ok_or("`of` is the number of no type")?;
-        let gone = gone.into_iter().map(|(start, end)| start..end).collect();
-        Ok(Self { of: Arc::clone(of), language, form, gone })
+        let ranges = |pairs: Vec<(u64, u64)>| pairs.into_iter().map(|(start, end)| start..end).collect();
+        Ok(Self { of: Arc::clone(of), language, form, gone: ranges(gone), unread: ranges(unread) })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Makes a plan of a resolution: selects the sites, and says what to read for each argument.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
+    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
@@ -269,7 +270,7 @@ fn site(
     let arguments = wanted.iter().zip(sources).enumerate().filter_map(|(index, (wanted, source))| {
         let names = names.get(index).cloned().flatten();
         let (text, alias) = (Arc::clone(&wanted.argument.text), wanted.argument.alias.clone());
-        Some(PlannedArgument { text, alias, source: source?, names, shown: shown(wanted) })
+        Some(PlannedArgument { text, alias, source: source?, names, shown: shown(wanted, target) })
     });
     let arguments = arguments.collect();
     PlannedSite {
@@ -331,14 +332,34 @@ fn at_location(argument: &Argument, location: Option<&Location>) -> Argument {
 }
 
 /// How an argument is shown by its type; `None` if it is not.
-fn shown(wanted: &WantedArgument<'_>) -> Option<Arc<ShownType>> {
+fn shown(wanted: &WantedArgument<'_>, target: &Target) -> Option<Arc<ShownType>> {
     let (argument, form) = (wanted.argument, wanted.form.clone()?);
-    let gone = match export::fetch_whole(argument, true) {
-        Ok(Fetch::Whole(whole)) => whole.gone,
-        _ => Vec::new(),
+    let (gone, unread) = match export::fetch_whole(argument, true) {
+        Ok(Fetch::Whole(whole)) => (whole.gone, readable_parts(whole.bytes, target).1),
+        _ => (Vec::new(), Vec::new()),
     };
     let (of, language) = (Arc::clone(argument.ty.as_ref()?), argument.language);
-    Some(Arc::new(ShownType { of, language, form, gone }))
+    Some(Arc::new(ShownType { of, language, form, gone, unread }))
+}
+
+/// A value without the parts that a program cannot compute, and the bits of these. With all of its parts
+/// if it can compute none.
+fn readable_parts(bytes: ValueBytes, target: &Target) -> (ValueBytes, Vec<Range<u64>>) {
+    let ValueBytes::Parts { parts, size } = bytes else { return (bytes, Vec::new()) };
+    let is_read = |part: &Option<Expr>| part.as_ref().is_none_or(|part| is_readable(part, target));
+    let mut unread = Vec::new();
+    let mut read = Vec::new();
+    for (start, part) in (0..).step_by(64).zip(&parts) {
+        let is_read = is_read(part);
+        read.push(part.clone().filter(|_| is_read));
+        if !is_read {
+            unread.push(start..(start + 64).min(u64::from(size) * 8));
+        }
+    }
+    match read.iter().all(Option::is_none) {
+        true => (ValueBytes::Parts { parts, size }, Vec::new()),
+        false => (ValueBytes::Parts { parts: read, size }, unread),
+    }
 }
 
 /// Whether a program can compute a number.
@@ -524,7 +545,8 @@ impl InputBuilder<'_> {
                 Ok(Reading::Number { field, size: *size, kind: *kind })
             }
             Fetch::Whole(whole) => {
-                let input = WholeInput::new(whole.bytes.clone(), self.most, self.limits);
+                let (bytes, _) = readable_parts(whole.bytes.clone(), self.target);
+                let input = WholeInput::new(bytes, self.most, self.limits);
                 let input = input.with_reads((&whole.of, whole.language, self.choice.levels), self.reads);
                 Ok(Reading::Whole { field: self.input(Input::Whole(Box::new(input)))? })
             }
