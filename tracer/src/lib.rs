@@ -31,6 +31,7 @@ pub mod sys;
 pub mod text;
 pub mod thread_local;
 pub mod top;
+pub mod tree_shape;
 pub mod value;
 pub mod whole;
 

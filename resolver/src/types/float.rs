@@ -43,6 +43,11 @@ impl Float {
         }
     }
 
+    /// A number of 64 bits.
+    pub(super) fn double(number: f64) -> Self {
+        Self::ieee(number.to_bits().into(), 11, 52)
+    }
+
     /// Decodes a binary interchange format (IEEE 754, 3.4).
     fn ieee(bits: u128, exponent_bits: u32, fraction: u32) -> Self {
         let field = |from: u32, bits_of: u32| (bits >> from) & ((1u128 << bits_of) - 1);

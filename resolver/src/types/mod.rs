@@ -27,6 +27,7 @@ mod shape;
 mod table;
 mod tree;
 mod tree_json;
+mod tree_members;
 mod tree_reader;
 #[cfg(test)]
 mod tree_tests;
@@ -56,6 +57,7 @@ pub use tree::{
     StructureValue, TextValue, ValueTree, VariantValue,
 };
 pub use tree_json::write_json;
+pub use tree_members::VariantRole;
 pub use tree_reader::{tree, tree_of};
 pub use tree_text::{write_lines, write_text};
 pub use type_path::{TypeNotation, TypePath};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ValueProblem;
-use super::float::Float;
+use super::float::{Class, Float};
 
 /// A value, with what its pointers lead to.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,6 +193,21 @@ impl IntegerValue {
             true => Some(super::object::number(self.bits, self.size, true)),
             false => i128::try_from(self.bits).ok(),
         }
+    }
+}
+
+impl FloatValue {
+    /// The number, if its format has no numbers that are no `f64`; `None` otherwise, also if it is one.
+    #[must_use]
+    pub fn double(&self) -> Option<f64> {
+        let is_wider = matches!(self.number.class, Class::Finite { fraction, .. } if fraction > 52);
+        if is_wider { None } else { self.text.parse().ok() }
+    }
+}
+
+impl From<f64> for FloatValue {
+    fn from(number: f64) -> Self {
+        Self { number: Float::double(number), text: format!("{number:?}") }
     }
 }
 

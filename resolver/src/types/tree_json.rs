@@ -6,7 +6,8 @@ use super::tree::{
     AddressKind, AddressValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue,
     TextValue, ValueTree, VariantValue,
 };
-use super::{NULLOPT, NULLPTR, OPTIONAL, OpaqueReason, TARGET, VALUELESS, ValueProblem};
+use super::tree_members::VariantRole;
+use super::{OPTIONAL, OpaqueReason, ValueProblem};
 use crate::english::types::opaque;
 use crate::json::Hexadecimal;
 use crate::text::{from_bytes, hexadecimal};
@@ -126,22 +127,22 @@ impl Serialize for IntervalValue {
 
 impl Serialize for StructureValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // A newtype stands for what it contains.
+        if let Some(value) = self.newtype() {
+            return value.serialize(serializer);
+        }
         if self.is_tuple {
-            return match &*self.members {
-                // A newtype stands for what it contains.
-                [member] if !self.name.starts_with('(') && !self.is_cut => member.value.serialize(serializer),
-                members => {
-                    let mut array = serializer.serialize_seq(None)?;
-                    members.iter().try_for_each(|member| array.serialize_element(&member.value))?;
-                    if self.is_cut {
-                        array.serialize_element(&ListRest(None))?;
-                    }
-                    array.end()
-                }
-            };
+            let mut array = serializer.serialize_seq(None)?;
+            self.members.iter().try_for_each(|member| array.serialize_element(&member.value))?;
+            if self.is_cut {
+                array.serialize_element(&ListRest(None))?;
+            }
+            return array.end();
         }
         let mut object = serializer.serialize_map(None)?;
-        members(&self.members, &self.members, &mut object)?;
+        for (name, value) in self.named_members() {
+            object.serialize_entry(&*name, value)?;
+        }
         if self.is_cut {
             object.serialize_entry("..", &None::<u64>)?;
         }
@@ -149,72 +150,35 @@ impl Serialize for StructureValue {
     }
 }
 
-/// The members of a structure. Those of its anonymous members and base classes are its own, if their
-/// names are.
-fn members<M: SerializeMap>(of: &[MemberValue], outer: &[MemberValue], object: &mut M) -> Result<(), M::Error> {
-    for (index, member) in of.iter().enumerate() {
-        if !member.name.is_empty() {
-            object.serialize_entry(&*member.name, &member.value)?;
-            continue;
+impl ValueTree {
+    /// Whether its JSON may be null, which its type decides: then `Some` of it must be told from `None`.
+    #[must_use]
+    pub fn may_be_null(&self) -> bool {
+        match self {
+            Self::Uninitialized => true,
+            Self::Variant(variant) => &*variant.of == "Option" || variant.role() != VariantRole::Alternative,
+            Self::Address(address) => match (&address.to, address.kind) {
+                (Some(to), AddressKind::Reference | AddressKind::Owner) => to.may_be_null(),
+                (to, kind) => kind == AddressKind::Raw || to.is_none() && address.address == 0,
+            },
+            Self::Structure(structure) => structure.newtype().is_some_and(Self::may_be_null),
+            _ => false,
         }
-        match &member.value {
-            ValueTree::Structure(inner) if !inner.is_cut && are_new(inner, outer, index) => {
-                members(&inner.members, outer, object)?;
-            }
-            ValueTree::Structure(inner) if !inner.name.is_empty() => {
-                object.serialize_entry(&*inner.name, &member.value)?;
-            }
-            value => object.serialize_entry(&format!("<{index}>"), value)?,
-        }
-    }
-    Ok(())
-}
-
-/// Whether no member of an anonymous structure has the name of another member of the outer one, or
-/// is anonymous itself.
-fn are_new(inner: &StructureValue, outer: &[MemberValue], own: usize) -> bool {
-    let names = |members: &[MemberValue], name: &str| members.iter().any(|member| *member.name == *name);
-    inner.members.iter().all(|member| {
-        let is_known = outer.iter().enumerate().any(|(index, other)| match &other.value {
-            ValueTree::Structure(other) if index != own && outer.get(index).is_some_and(|it| it.name.is_empty()) => {
-                names(&other.members, &member.name)
-            }
-            _ => other.name == member.name && index != own,
-        });
-        !member.name.is_empty() && !is_known
-    })
-}
-
-/// Whether the JSON of a value may be null, so that `Some` of it must be told from `None`.
-fn may_be_null(tree: &ValueTree) -> bool {
-    match tree {
-        ValueTree::Uninitialized => true,
-        ValueTree::Variant(variant) => {
-            &*variant.of == "Option" || matches!(&*variant.name, NULLOPT | NULLPTR | OPTIONAL | TARGET | VALUELESS)
-        }
-        ValueTree::Address(address) => match (&address.to, address.kind) {
-            (Some(to), AddressKind::Reference | AddressKind::Owner) => may_be_null(to),
-            (to, kind) => kind == AddressKind::Raw || to.is_none() && address.address == 0,
-        },
-        ValueTree::Structure(StructureValue { is_tuple: true, members, name, .. }) if !name.starts_with('(') => {
-            matches!(&**members, [member] if may_be_null(&member.value))
-        }
-        _ => false,
     }
 }
 
 impl Serialize for VariantValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let is_option = &*self.of == "Option";
-        match &*self.name {
-            NULLOPT | NULLPTR | VALUELESS => return serializer.serialize_unit(),
-            OPTIONAL if may_be_null(&self.value) => {
+        match self.role() {
+            VariantRole::Nothing(_) => return serializer.serialize_unit(),
+            VariantRole::Value if self.value.may_be_null() && &*self.name == OPTIONAL => {
                 let mut object = serializer.serialize_map(Some(1))?;
                 object.serialize_entry("Some", &self.value)?;
                 return object.end();
             }
-            OPTIONAL | TARGET => return self.value.serialize(serializer),
-            _ => {}
+            VariantRole::Value => return self.value.serialize(serializer),
+            VariantRole::Alternative => {}
         }
         let ValueTree::Structure(structure) = &self.value else {
             let mut object = serializer.serialize_map(Some(1))?;
@@ -223,7 +187,7 @@ impl Serialize for VariantValue {
         };
         match (&*self.name, &*structure.members, &*self.common) {
             ("None", [], []) if is_option => serializer.serialize_unit(),
-            ("Some", [payload], []) if is_option && !may_be_null(&payload.value) => payload.value.serialize(serializer),
+            ("Some", [payload], []) if is_option && !payload.value.may_be_null() => payload.value.serialize(serializer),
             (name, [], []) if !structure.is_cut && !self.is_numbered() => serializer.serialize_str(name),
             (name, _, common) => {
                 let mut object = serializer.serialize_map(None)?;

@@ -172,7 +172,7 @@ impl Record {
 }
 
 /// The identity of a trace: a random UUID (RFC 9562, 5.4).
-fn random() -> anyhow::Result<[u8; 16]> {
+pub(crate) fn random() -> anyhow::Result<[u8; 16]> {
     let mut uuid = [0; 16];
     // Not from /dev/urandom, which an empty root does not have. So few bytes come all at once.
     rustix::rand::getrandom(&mut uuid, GetRandomFlags::empty()).context("getrandom")?;

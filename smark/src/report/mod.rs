@@ -1,6 +1,7 @@
 //! `smark report`: prints a recording, counts its hits, or writes it for other tools.
 
 mod counts;
+mod ctf;
 mod pairs;
 mod perfetto;
 mod recording;
@@ -9,12 +10,14 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
 
 use self::counts::Counts;
+use self::ctf::TraceFolder;
 use self::pairs::Pairs;
 use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
@@ -35,6 +38,9 @@ use crate::source::drain;
 ///
 /// --to perfetto writes a timeline with a track for each thread. --pair A..B makes a slice from each marker A to the next marker B in
 /// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
+///
+/// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, as
+/// babeltrace2 and Trace Compass show them. It is no recording: smark report does not read it.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark report [OPTIONS] [PATTERN]... [DIR]",
@@ -67,10 +73,10 @@ pub(crate) struct Report {
     /// Write the hits for another tool
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
     to: Option<ReportTarget>,
-    /// Write to this file, which must not exist
-    #[arg(short, long, value_name = "FILE", requires = "to")]
+    /// Write to this file, or for ctf to this folder, which must not exist
+    #[arg(short, long, value_name = "FILE|DIR", requires = "to", required_if_eq("to", "ctf"))]
     output: Option<PathBuf>,
-    /// Replace the file
+    /// Replace the file, or the trace in the folder
     #[arg(long, requires = "output")]
     force: bool,
     /// Say on stderr which files are read, and whether the recording is whole
@@ -91,6 +97,8 @@ fn with_counts(option: Arg) -> Arg {
 enum ReportTarget {
     /// A trace for ui.perfetto.dev: a track for each thread
     Perfetto,
+    /// A folder for babeltrace2 and Trace Compass: the hits with whole values as structures
+    Ctf,
 }
 
 /// Which arguments filters, keys and counts take besides certain ones.
@@ -117,7 +125,9 @@ EXAMPLES
       smark report --json trace | jq .args
   A timeline for https://ui.perfetto.dev, with requests and dispatches as slices:
       smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag \\
-          --pair queue:dispatch..queue:dispatch_return trace";
+          --pair queue:dispatch..queue:dispatch_return trace
+  The members of whole values in babeltrace2:
+      smark report --to ctf -o structured trace && babeltrace2 structured";
 
 const STATUS: &str = "\
 EXIT STATUS
@@ -143,6 +153,8 @@ enum ReportWork {
     Count { kept: ValueLimits, json: bool },
     /// They become a timeline.
     Draw { pairs: Pairs, most: u32, to: Target },
+    /// Their whole values become structures.
+    Structure(TraceFolder),
 }
 
 impl Report {
@@ -153,6 +165,13 @@ impl Report {
             Some(ReportTarget::Perfetto) => {
                 let to = Target { path: self.output, force: self.force };
                 ReportWork::Draw { pairs: self.pairs, most: kept.most, to }
+            }
+            Some(ReportTarget::Ctf) => {
+                if !self.pairs.is_empty() {
+                    bail!("--pair makes slices of a timeline: it belongs to --to perfetto");
+                }
+                let path = self.output.context("--to ctf writes a folder: name it with -o DIR")?;
+                ReportWork::Structure(TraceFolder::prepare(path, self.force)?)
             }
             None if self.count || question != Question::Hits => ReportWork::Count { kept, json: self.form.json },
             None => ReportWork::Write(self.form),
@@ -178,6 +197,7 @@ impl Report {
                 let Some(pairs) = pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
                 Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
             }
+            ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
             ReportWork::Count { kept, json } => Box::new(Counts::new(&chosen, &question, kept, json)),
             ReportWork::Write(form) => {
                 let pager = if form.json { None } else { Pager::start(console) };

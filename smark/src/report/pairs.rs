@@ -76,6 +76,11 @@ impl FromArgMatches for Pairs {
 }
 
 impl Pairs {
+    /// Whether no --pair was given.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
     /// The pairs with their sites. `None` if there is no marker of a name, which is said.
     pub(super) fn choose(
         &self,

@@ -2,12 +2,14 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
+use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{self, Description, Events, SiteSelection};
 use simple_markers_tracer::plan::{DoubtfulValues, Plan};
 use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
@@ -39,6 +41,12 @@ pub(super) struct Recording {
 impl Recording {
     pub(super) fn open(console: &Console, folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
         let path = folder.join(ctf::DESCRIPTION);
+        if folder.join(ctf::STRUCTURED).is_file() {
+            bail!(
+                "{}: `smark report --to ctf` wrote it for other readers, such as babeltrace2; smark report reads the recording that it was made of",
+                folder.display()
+            );
+        }
         if !path.exists() && folder.join(ctf::METADATA).is_file() {
             return Self::of_program(console, folder, doubtful);
         }
@@ -116,6 +124,11 @@ impl Recording {
         Ok((RecordedMarkers { plan: &self.plan, selection, doubtful: self.doubtful }, status))
     }
 
+    /// Its sites.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// Its hits. `status` is what is known so far.
     pub(super) fn hits(&self, status: Status) -> Hits<'_> {
         Hits { recording: self, lost: 0, is_whole: false, status: status.max(self.status) }
@@ -132,26 +145,44 @@ pub(super) struct Hits<'a> {
     status: Status,
 }
 
-impl Source for Hits<'_> {
-    /// Says what cannot be read.
-    fn run(&mut self, console: &Console, sink: &mut dyn Sink) -> anyhow::Result<()> {
+impl Hits<'_> {
+    /// Hands on each hit, with the number of those that were lost before the end of its packet, until no
+    /// more are wanted. Says what cannot be read if there is a console.
+    pub(super) fn each(
+        &mut self,
+        console: Option<&Console>,
+        take: &mut dyn FnMut(&Hit<'_>, u64) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
         let Recording { folder, description, plan, stream, doubtful, .. } = self.recording;
         let mut events = Events::new(description, plan, stream).with_doubtful(*doubtful);
         loop {
             match events.next_event() {
-                Ok(Some(hit)) if sink.hit(&hit)?.is_continue() => {}
+                Ok(Some(hit)) if take(&hit, events.lost())?.is_continue() => {}
                 Ok(last) => {
                     self.is_whole = last.is_none();
                     break;
                 }
                 Err(error) => {
-                    console.error(&format!("{}: {error}", folder.join(ctf::STREAM).display()));
+                    if let Some(console) = console {
+                        console.error(&format!("{}: {error}", folder.join(ctf::STREAM).display()));
+                    }
                     self.status = self.status.max(Status::Unreadable);
                 }
             }
         }
         self.lost = events.lost();
         Ok(())
+    }
+
+    /// How many were lost while they were recorded, as far as they were read.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl Source for Hits<'_> {
+    fn run(&mut self, console: &Console, sink: &mut dyn Sink) -> anyhow::Result<()> {
+        self.each(Some(console), &mut |hit, _| sink.hit(hit))
     }
 
     fn totals(&mut self) -> anyhow::Result<Option<Totals<'_>>> {

@@ -1,5 +1,6 @@
 //! The metadata of a recording in the Trace Stream Description Language (CTF 1.8, C).
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use simple_markers_record::integer;
@@ -8,6 +9,7 @@ use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;
+use super::structured::{ArgumentShape, StructuredValues};
 
 /// Types that all recordings have. Every field starts at a byte, so nothing is padded.
 const TYPES: &str = r"
@@ -58,6 +60,18 @@ stream {
 /// The metadata of a recording.
 #[must_use]
 pub fn metadata(description: &Description) -> String {
+    let all = |number: usize, class: &Class| number % 2 == 0 || !class.fields.is_empty();
+    // The plain form of a class without fields has nothing that could be missing.
+    written(description, &all, &StructuredValues::default())
+}
+
+/// The metadata of a trace with structures in place of whole values. It has the events of these numbers.
+#[must_use]
+pub fn structured_metadata(description: &Description, numbers: &BTreeSet<u16>, values: &StructuredValues) -> String {
+    written(description, &|number, _| u16::try_from(number).is_ok_and(|number| numbers.contains(&number)), values)
+}
+
+fn written(description: &Description, has_event: &dyn Fn(usize, &Class) -> bool, values: &StructuredValues) -> String {
     let mut out = String::from("/* CTF 1.8 */\n");
     let uuid = description.uuid_text();
     let (seconds, ns) = (description.clock_offset / 1_000_000_000, description.clock_offset % 1_000_000_000);
@@ -100,17 +114,25 @@ clock {{
     out.push_str(TYPES);
     out.push_str(STREAM);
     for (number, class) in description.classes.iter().enumerate() {
-        let _ = event(description, class, number * 2, false, &mut out);
-        // The plain form of a class without fields has nothing that could be missing.
-        if !class.fields.is_empty() {
-            let _ = event(description, class, number * 2 + 1, true, &mut out);
+        let shape = |argument: usize| values.shape(number, argument);
+        for (number, is_full) in [(number * 2, false), (number * 2 + 1, true)] {
+            if has_event(number, class) {
+                let _ = event(description, class, &shape, number, is_full, &mut out);
+            }
         }
     }
     out
 }
 
-/// Writes an event.
-fn event(description: &Description, class: &Class, number: usize, is_full: bool, out: &mut String) -> fmt::Result {
+/// Writes an event. `shape` has the shapes of whole values by the numbers of the arguments.
+fn event<'s>(
+    description: &Description,
+    class: &Class,
+    shape: &dyn Fn(usize) -> Option<&'s ArgumentShape>,
+    number: usize,
+    is_full: bool,
+    out: &mut String,
+) -> fmt::Result {
     let name = description.markers.get(class.marker).map_or("", |marker| &marker.name);
     let name = StringLiteral(name);
     write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n")?;
@@ -121,6 +143,10 @@ fn event(description: &Description, class: &Class, number: usize, is_full: bool,
         let name = &field.name;
         if is_full {
             writeln!(out, "\t\tstate_t _{name}__state;")?;
+        }
+        if let Some(shape) = shape(field.argument) {
+            shape.write_type(name, is_full, out);
+            continue;
         }
         match field.of {
             FieldType::Number { size, kind } => {

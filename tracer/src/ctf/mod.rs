@@ -20,6 +20,7 @@ pub mod metadata;
 pub mod packet;
 pub mod reader;
 pub mod selection;
+pub mod structured;
 #[cfg(test)]
 mod tests;
 pub mod writer;
@@ -28,6 +29,7 @@ pub use description::Description;
 pub use flight::Flight;
 pub use reader::{Events, ReadError};
 pub use selection::SiteSelection;
+pub use structured::StructuredValues;
 pub use writer::Writer;
 
 /// The name of the file with the CTF metadata.
@@ -38,5 +40,8 @@ pub const STREAM: &str = "stream";
 pub const FOLDER: &str = "smark";
 /// The path of the description.
 pub const DESCRIPTION: &str = "smark/recording.json";
+/// The path of the file that says that the trace has structures in place of whole values: it is no
+/// recording.
+pub const STRUCTURED: &str = "smark/report.json";
 /// The path of the file that is written at the end.
 pub const END: &str = "smark/end.json";

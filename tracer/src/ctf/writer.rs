@@ -1,7 +1,10 @@
 //! Makes packets of hits. Numbers are copied from the record; nothing becomes text.
 
+use std::collections::BTreeSet;
+
 use super::description::{Description, FieldType, always_doubtful, field_type};
 use super::packet::{FieldState, HEADER, Header};
+use super::structured::StructuredValues;
 use crate::Hit;
 use crate::event::KnownNames;
 use crate::filter::Fields;
@@ -38,12 +41,16 @@ pub struct Writer {
     unrecorded: u64,
     /// How many hits the last packet says were lost.
     told: u64,
+    /// The shapes of whole values; none in a recording, which has their bytes.
+    values: StructuredValues,
 }
 
 #[derive(Clone, Debug)]
 struct Start {
     /// The number of the plain event.
     number: u16,
+    /// Whether events of the plain form were written, and of the full one.
+    has_forms: [bool; 2],
     site: Option<u64>,
     /// How a record that was read completely becomes the fields of the plain event; `None` before
     /// the first hit.
@@ -67,10 +74,17 @@ impl Writer {
     pub fn new(description: Description, plan: &Plan, most: usize) -> Self {
         let packet = Packet::default();
         let spare = Vec::new();
-        let mut writer =
-            Self { description, sites: Vec::new(), packet, spare, end: 0, most, lost: 0, unrecorded: 0, told: 0 };
+        let values = StructuredValues::default();
+        let (sites, end, lost, unrecorded, told) = (Vec::new(), 0, 0, 0, 0);
+        let mut writer = Self { description, sites, packet, spare, end, most, lost, unrecorded, told, values };
         writer.add(plan);
         writer
+    }
+
+    /// The same, with structures in place of whole values.
+    #[must_use]
+    pub fn with_values(self, values: StructuredValues) -> Self {
+        Self { values, ..self }
     }
 
     /// What the events mean. It must be written before the packets with them.
@@ -96,9 +110,22 @@ impl Writer {
             let number = site.class?;
             let class = classes.get(number)?;
             let site = class.has_site.then_some(site.address.0);
-            Some(Start { number: u16::try_from(number * 2).ok()?, site, steps: None })
+            Some(Start { number: u16::try_from(number * 2).ok()?, has_forms: [false; 2], site, steps: None })
         }));
         true
+    }
+
+    /// The numbers of the events that were written.
+    #[must_use]
+    pub fn numbers(&self) -> BTreeSet<u16> {
+        let forms = self.sites.iter().flatten().flat_map(|at| [at.number, at.number + 1].into_iter().zip(at.has_forms));
+        forms.filter_map(|(number, is_there)| is_there.then_some(number)).collect()
+    }
+
+    /// The shapes of whole values.
+    #[must_use]
+    pub fn values(&self) -> &StructuredValues {
+        &self.values
     }
 
     /// Says how many hits were lost since the start of the recording.
@@ -134,11 +161,15 @@ impl Writer {
             (Some(steps), Some(Fields { record, .. })) if record.is_complete() => {
                 start(hit, at.number, at.site, bytes);
                 steps.iter().for_each(|step| step.run(record, bytes));
+                at.has_forms[0] = true;
             }
             _ => {
-                if !plain(hit, at, bytes) {
+                if plain(hit, at, &self.values, bytes) {
+                    at.has_forms[0] = true;
+                } else {
                     bytes.truncate(from);
-                    full(hit, at, bytes);
+                    full(hit, at, &self.values, bytes);
+                    at.has_forms[1] = true;
                 }
             }
         }
@@ -219,6 +250,13 @@ fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
+impl Start {
+    /// The number of the class.
+    fn class(&self) -> usize {
+        usize::from(self.number / 2)
+    }
+}
+
 impl AppendStep {
     fn run(self, record: Record<'_>, out: &mut Vec<u8>) {
         match self {
@@ -254,10 +292,17 @@ fn steps(hit: &Hit<'_>) -> Steps {
 }
 
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
-fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
+fn plain(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
-    for (argument, value) in hit.arguments() {
-        match described(&argument.source, value) {
+    for (position, (argument, value)) in hit.arguments().enumerate() {
+        let value = described(&argument.source, value);
+        if let (Some(shape), Ok(value)) = (values.shape(at.class(), position), &value) {
+            if !shape.write(argument, value, out) {
+                return false;
+            }
+            continue;
+        }
+        match value {
             Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
             // For a text of no bytes babeltrace2 2.0 shows one of an earlier event.
             Ok(Value::Text { bytes, is_cut: false }) if !bytes.is_empty() && !bytes.contains(&0) => {
@@ -306,10 +351,14 @@ fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
 }
 
 /// Appends the full form of an event.
-fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
+fn full(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) {
     start(hit, at.number + 1, at.site, out);
-    for (argument, value) in hit.arguments() {
+    for (position, (argument, value)) in hit.arguments().enumerate() {
         let Some(of) = field_type(&argument.source) else { continue };
+        if let Some(shape) = values.shape(at.class(), position) {
+            shape.write_with_state(argument, described(&argument.source, value), out);
+            continue;
+        }
         let (state, mut address, mut text, mut bits);
         (address, text, bits) = (0, [].as_slice(), 0);
         let mut set = |value| match value {
