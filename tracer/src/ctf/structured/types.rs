@@ -12,8 +12,8 @@ use crate::tree_shape::{IntegerWidth, REST, TreeContent, TreeShape};
 /// How deeply the fields of an argument are indented.
 const INDENTATION: usize = 2;
 
-/// Names that cannot be names of alternatives: keywords, and types of the metadata.
-const RESERVED: [&str; 32] = [
+/// Words that cannot be names of alternatives.
+const KEYWORDS: [&str; 28] = [
     "align",
     "callsite",
     "char",
@@ -23,17 +23,13 @@ const RESERVED: [&str; 32] = [
     "enum",
     "env",
     "event",
-    "exp_dig",
     "float",
     "floating_point",
     "int",
     "integer",
     "long",
-    "mant_dig",
-    "map",
     "short",
     "signed",
-    "size",
     "stream",
     "string",
     "struct",
@@ -202,7 +198,7 @@ fn labels(shape: &TreeShape) -> Option<Vec<String>> {
     }
     for label in &mut used {
         let is_type = label.ends_with("_t");
-        if is_type || RESERVED.contains(&label.as_str()) || label.starts_with(|first: char| first.is_ascii_digit()) {
+        if is_type || KEYWORDS.contains(&label.as_str()) || label.starts_with(|first: char| first.is_ascii_digit()) {
             label.insert(0, '_');
         }
     }
