@@ -40,6 +40,7 @@ cfg_if::cfg_if! {
         mod sdt_watched;
         mod spelling;
         mod stacks;
+        mod structured;
         mod thread_locals;
         mod timeline;
         mod torn;

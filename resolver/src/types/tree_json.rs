@@ -13,7 +13,7 @@ use crate::json::Hexadecimal;
 use crate::text::{from_bytes, hexadecimal};
 
 /// The largest integer that every reader of JSON keeps (RFC 8259, 6).
-const MAX_INTEGER: i128 = 1 << 53;
+const MAX_INTEGER: u128 = 1 << 53;
 
 /// Appends a value as JSON, in one line.
 pub fn write_json(tree: &ValueTree, out: &mut String) {
@@ -72,7 +72,7 @@ impl Serialize for ListRest {
 impl Serialize for IntegerValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.number() {
-            Some(number) if number.abs() <= MAX_INTEGER => serializer.serialize_i64(number as i64),
+            Some(number) if number.unsigned_abs() <= MAX_INTEGER => serializer.serialize_i64(number as i64),
             Some(number) => serializer.collect_str(&number),
             None => serializer.collect_str(&self.bits),
         }
