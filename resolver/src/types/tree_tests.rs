@@ -145,6 +145,8 @@ fn json_tells_values_apart() {
     let newtype = structure("Meters", 8, &[("__0", 0, &wide)]);
     assert_eq!(json(&newtype, &words(&[1 << 53])), "9007199254740992");
     assert_eq!(json(&newtype, &words(&[(1 << 53) + 1])), "\"9007199254740993\"");
+    let smallest = json(&integer("i128", 16, true), &i128::MIN.to_le_bytes());
+    assert_eq!(smallest, "\"-170141183460469231731687303715884105728\"");
     let pair = structure("(u8, u8)", 2, &[("__0", 0, &byte), ("__1", 1, &byte)]);
     assert_eq!(json(&pair, &[3, 4]), "[3,4]");
     assert_eq!(json(&of("bool", 1, Shape::Boolean), &[7]), r#"{"?":"invalid_boolean","bits":"0x7"}"#);

@@ -39,8 +39,8 @@ use crate::source::drain;
 /// --to perfetto writes a timeline with a track for each thread. --pair A..B makes a slice from each marker A to the next marker B in
 /// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
 ///
-/// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, as
-/// babeltrace2 and Trace Compass show them. It is no recording: smark report does not read it.
+/// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, for
+/// babeltrace2 and other readers. It is no recording: smark report does not read it.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark report [OPTIONS] [PATTERN]... [DIR]",
@@ -97,7 +97,7 @@ fn with_counts(option: Arg) -> Arg {
 enum ReportTarget {
     /// A trace for ui.perfetto.dev: a track for each thread
     Perfetto,
-    /// A folder for babeltrace2 and Trace Compass: the hits with whole values as structures
+    /// A folder for babeltrace2 and other readers of CTF: the hits with whole values as structures
     Ctf,
 }
 
