@@ -4,9 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value as Json;
+use simple_markers_resolver::text::from_bytes;
 use simple_markers_tests::fixture::{self, Fixture};
-use simple_markers_tests::tools::{Ended, ended, find};
+use simple_markers_tests::tools::{Ended, ended, find, output};
 use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tests::whole_values;
 
 /// Prints each value as babeltrace2 does, but for the numbers of labels.
 const RUST: &str = r#"
@@ -441,4 +444,137 @@ fn what_was_cut_off_or_lost_is_said() {
     let left = total(&cut.stderr, "hits in").expect("a number");
     assert!(left < hits.expect("a number"));
     assert_eq!(ended(Command::new("babeltrace2").arg(&trace)).lines().len() as u64, left);
+}
+
+/// The texts, the labels and the numbers in the fields of an event as babeltrace2 prints it. Those in
+/// hexadecimal are decimal here.
+fn leaves(fields: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut rest = fields;
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        if *first == b'"' {
+            all.push(quoted(&mut rest));
+            continue;
+        }
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(byte);
+        if !is_word(first) {
+            continue;
+        }
+        let end = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        rest = behind;
+        // The name of a field, and the position of an element.
+        if [&b" = "[..], b"] = "].iter().any(|mark| rest.starts_with(mark)) {
+            continue;
+        }
+        let word = String::from_utf8([&[*first], word].concat()).expect("ASCII");
+        all.push(match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).expect("a number").to_string(),
+            None => word,
+        });
+    }
+    all
+}
+
+/// A string up to its closing quote.
+fn quoted(rest: &mut &[u8]) -> String {
+    let mut bytes = Vec::new();
+    let mut next = || {
+        let (first, behind) = rest.split_first().expect("a quote");
+        *rest = behind;
+        *first
+    };
+    loop {
+        bytes.push(match next() {
+            b'"' => return from_bytes(&bytes),
+            b'\\' => match next() {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'a' => 7,
+                b'b' => 8,
+                b'v' => 11,
+                b'f' => 12,
+                b'e' => 27,
+                b'x' => {
+                    let digits = [next(), next()];
+                    let digits = std::str::from_utf8(&digits).expect("digits");
+                    u8::from_str_radix(digits, 16).expect("a number")
+                }
+                other => other,
+            },
+            byte => byte,
+        });
+    }
+}
+
+/// The texts, Booleans and numbers of a value in JSON, without what babeltrace2 cannot show as such: texts
+/// without bytes, and those with a byte 0.
+fn scalars(value: &Json, all: &mut Vec<Json>) {
+    match value {
+        Json::Null => {}
+        Json::String(text) if text.is_empty() || text.contains('\0') => {}
+        Json::Array(items) => items.iter().for_each(|item| scalars(item, all)),
+        Json::Object(members) => members.values().for_each(|member| scalars(member, all)),
+        scalar => all.push(scalar.clone()),
+    }
+}
+
+fn is_it(scalar: &Json, leaf: &str) -> bool {
+    match scalar {
+        Json::Bool(is_true) => leaf == is_true.to_string(),
+        Json::Number(number) if number.is_f64() => {
+            let (number, leaf) = (number.as_f64().expect("a number"), leaf.parse::<f64>());
+            // babeltrace2 prints 6 digits.
+            leaf.is_ok_and(|leaf| (leaf - number).abs() <= number.abs() * 1e-5)
+        }
+        Json::Number(number) => leaf == number.to_string(),
+        Json::String(text) => match text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16)) {
+            Some(Ok(number)) => leaf == number.to_string() || leaf == text,
+            _ if text == "NaN" => ["nan", "-nan", "NaN"].contains(&leaf),
+            _ => leaf == text,
+        },
+        _ => false,
+    }
+}
+
+/// Random types of Rust: babeltrace2 shows every text, label and number that `smark report --json` has.
+#[test]
+fn nothing_of_random_values_is_missing() {
+    if !can_record() {
+        return;
+    }
+    let fixture = Fixture::new("structured-random").file("src/main.rs", &whole_values::rust(11, 30, 10));
+    fixture::succeeds_silently(fixture.rustc(&["-Copt-level=0"]).env("RUSTFLAGS", "-g"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, said) = (fixture.built("structured-random"), folder.path().join("said"));
+    let options = ["--bytes", "4088", "--elements", "64", "--buffer", "64M"];
+    let (recording, _) = recorded(folder.path(), &options, &[&program, &said]);
+    let trace = structured(&recording, &[]);
+    let shown = output(Command::new("babeltrace2").arg(&trace));
+    assert_eq!(shown.stderr, b"");
+    let lines = shown.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let json = smark(&["report", "--json"], &[&recording]);
+    let hits = json.lines();
+    let hits = hits.iter().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
+    let hits: Vec<Json> = hits.filter(|hit| hit.get("marker").is_some()).collect();
+    let mut compared = 0;
+    for (hit, line) in hits.iter().zip(lines.clone()) {
+        let at = line.windows(5).position(|part| part == b"\" }, ").expect("fields");
+        let mut leaves = leaves(&line[at + 5..]);
+        let mut all = Vec::new();
+        for argument in hit["args"].as_array().expect("arguments") {
+            assert_eq!(argument["why"], Json::Null);
+            scalars(&argument["value"], &mut all);
+        }
+        for scalar in &all {
+            let place = leaves.iter().position(|leaf| is_it(scalar, leaf));
+            let place = place.unwrap_or_else(|| panic!("{scalar} of {hit}\n{}", from_bytes(line)));
+            leaves.swap_remove(place);
+        }
+        compared += all.len();
+    }
+    assert_eq!((hits.len(), lines.count()), (300, 300));
+    assert!(compared > 1000, "{compared}");
 }

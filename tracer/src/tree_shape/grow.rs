@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use simple_markers_resolver::types::ValueTree;
 
-use super::node::{NULL, NodeContent, NodeMember, TreeNode};
-use super::{
-    ABSENT, Alternative, AlternativeLabel, IntegerWidth, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape,
-    ValueCategory, aligned,
-};
+use super::label::{ABSENT, AlternativeLabel, NULL, ValueCategory};
+use super::node::{NodeContent, NodeMember, TreeNode};
+use super::shape::{Alternative, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape, aligned};
 
 impl TreeShape {
     /// Adds a value. `budget` is how many alternatives, members and names may be added yet, and becomes
@@ -230,29 +228,4 @@ fn add_members(
         shape.push(ShapeMember { name: Arc::from(Cow::as_ref(name)), shape: place });
     }
     Some(())
-}
-
-impl IntegerWidth {
-    /// The smallest one that has a number, of 32 bits at least; `None` if none has.
-    #[must_use]
-    pub fn of(number: i128) -> Option<Self> {
-        let fits = |is_signed, bits: u8| Some(Self { is_signed, bits });
-        match number {
-            _ if i32::try_from(number).is_ok() && number < 0 => fits(true, 32),
-            _ if u32::try_from(number).is_ok() => fits(false, 32),
-            _ if number < 0 && i64::try_from(number).is_ok() => fits(true, 64),
-            _ if u64::try_from(number).is_ok() => fits(false, 64),
-            _ => None,
-        }
-    }
-
-    /// The smallest one that has the numbers of both; `None` if none has.
-    fn joined(self, other: Self) -> Option<Self> {
-        if self.is_signed == other.is_signed {
-            return Some(Self { bits: self.bits.max(other.bits), ..self });
-        }
-        let (signed, unsigned) = if self.is_signed { (self, other) } else { (other, self) };
-        let bits = signed.bits.max(unsigned.bits.checked_mul(2)?);
-        (bits <= 64).then_some(Self { is_signed: true, bits })
-    }
 }

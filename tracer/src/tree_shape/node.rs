@@ -9,10 +9,7 @@ use simple_markers_resolver::types::{
     VariantRole, VariantValue,
 };
 
-use super::{AlternativeLabel, IntegerWidth, REST, ValueCategory};
-
-/// A null pointer where no pointer was seen that is not.
-pub(super) const NULL: AlternativeLabel = AlternativeLabel::Special("null");
+use super::label::{AlternativeLabel, IntegerWidth, NULL, REST, ValueCategory};
 
 /// What a tree is at its root.
 #[derive(Clone, Debug, PartialEq)]
