@@ -31,6 +31,7 @@ fuzz_target!(|input: &[u8]| {
         x87: how & 8 == 0,
         memory: &memory,
         limits: Limits::default(),
+        load_bias: None,
     };
     let rendered = render(&of, object, &reading);
     assert!(rendered.text.len() < 1 << 16, "{} bytes", rendered.text.len());

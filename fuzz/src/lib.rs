@@ -241,6 +241,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
         x87: true,
         memory: &memory,
         limits: Limits::default(),
+        load_bias: None,
     };
     assert!(render(&described, Object::new(&bytes), &reading).text.len() < 1 << 20);
 }

@@ -29,6 +29,8 @@ mod output;
 mod pager;
 mod plan;
 mod planned;
+mod process_files;
+mod process_functions;
 mod progress;
 mod project;
 mod quantity;

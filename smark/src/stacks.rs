@@ -1,7 +1,7 @@
 //! The stacks of hits: which file each frame is in, and which functions.
 //!
 //! A frame of the marker's own image needs nothing of the process: the address of the probe tells
-//! where the image is. For the other frames the files of the process are read while it lives.
+//! where the image is.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,15 +9,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::resolve::{Marker, Site, SitePlace, source_name};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::sys::mapped::{self, Region};
 
 use crate::console::Console;
+use crate::process_files::ProcessFiles;
 use crate::symbols::{Function, Symbols};
 
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
@@ -56,20 +55,10 @@ fn chain(marker: &Marker, site: &Site) -> Vec<Function> {
     functions
 }
 
-/// How long the list of a process's files is used before an unknown address makes it be read again.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// The most processes whose files are kept.
-const PROCESSES: usize = 4096;
-
 /// Says what the frames of stacks are.
 pub(crate) struct Stacks {
-    folders: Vec<PathBuf>,
     chains: Chains,
-    files: HashMap<PathBuf, Option<Symbols>>,
-    /// The path of the image of the hit, and where it can be opened.
-    own: (PathBuf, PathBuf),
-    processes: HashMap<u32, (Instant, Vec<Region>)>,
+    files: ProcessFiles,
     /// How many stacks had more frames than are read.
     cut: u64,
 }
@@ -87,16 +76,14 @@ struct Frame {
 impl Stacks {
     /// `folders` have separate debug files.
     pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains) -> Self {
-        Self { folders, chains, files: HashMap::new(), own: Default::default(), processes: HashMap::new(), cut: 0 }
+        Self { chains, files: ProcessFiles::new(folders, Symbols::load), cut: 0 }
     }
 
     /// The frames of a hit, and whether more follow.
     fn frames(&mut self, hit: &Hit<'_>) -> (Vec<Frame>, bool) {
         let Some(stack) = hit.stack() else { return (Vec::new(), false) };
         self.cut += u64::from(stack.is_cut);
-        if self.own.1.as_os_str() != hit.image.place() {
-            self.own = (PathBuf::from(&hit.image.path), PathBuf::from(hit.image.place()));
-        }
+        self.files.enter(hit);
         let mut addresses = stack.addresses();
         if hit.marker.event.is_some() {
             // The program stands where the kernel returns to.
@@ -117,7 +104,7 @@ impl Stacks {
         let functions = match self.chains.of(hit) {
             Some(functions) => functions,
             None => {
-                let known = self.symbols(&path).map(|it| it.functions(hit.site.address.0)).unwrap_or_default();
+                let known = self.files.symbols(&path).map(|it| it.functions(hit.site.address.0)).unwrap_or_default();
                 // A plan file knows the function of a stripped program.
                 let named = |name| Function { name: Some(name), ..Function::default() };
                 let planned = || hit.site.function.clone().map(named).into_iter().collect();
@@ -130,58 +117,15 @@ impl Stacks {
     fn call(&mut self, hit: &Hit<'_>, load_bias: u64, first: u64, address: u64) -> Frame {
         let own = Path::new(&hit.image.path);
         let in_own = address.wrapping_sub(load_bias);
-        let place = match self.symbols(own) {
+        let place = match self.files.symbols(own) {
             Some(symbols) if symbols.has(in_own) => Some((own.to_owned(), Some(in_own))),
-            _ => self.mapped(hit, first, address),
+            _ => self.files.mapped(hit, first, address),
         };
         let functions = match &place {
-            Some((path, Some(linked))) => self.symbols(path).map(|it| it.functions(linked.wrapping_sub(1))),
+            Some((path, Some(linked))) => self.files.symbols(path).map(|it| it.functions(linked.wrapping_sub(1))),
             _ => None,
         };
         Frame { address, place, functions: functions.unwrap_or_default() }
-    }
-
-    /// The file that is mapped at an address in the process of a hit, and the link-time address.
-    fn mapped(&mut self, hit: &Hit<'_>, first: u64, address: u64) -> Option<(PathBuf, Option<u64>)> {
-        let process = hit.process;
-        let find = |regions: &[Region], address| regions.iter().find(|it| it.addresses.contains(&address)).cloned();
-        // After `execve` the process has other files: then the probe's address is in none of them,
-        // or in another one.
-        let knows = |regions: &[Region]| {
-            let is_its = |region: Region| {
-                region.path() == Path::new(&hit.image.path) || Some(region.file) == hit.image.file.number
-            };
-            let is_known = hit.marker.event.is_some() || find(regions, first).is_some_and(is_its);
-            find(regions, address).filter(|_| is_known)
-        };
-        let known = self.processes.get(&process);
-        let region = match known.and_then(|(_, regions)| knows(regions)) {
-            Some(region) => region,
-            None if known.is_some_and(|(looked, _)| looked.elapsed() < LOOK) => return None,
-            None => {
-                if self.processes.len() >= PROCESSES {
-                    self.processes.clear();
-                }
-                let regions = mapped::regions_here(process).unwrap_or_default();
-                let region = knows(&regions);
-                self.processes.insert(process, (Instant::now(), regions));
-                region?
-            }
-        };
-        let offset = address.checked_sub(region.addresses.start)?.checked_add(region.offset)?;
-        let linked = match region.is_file() {
-            true => self.symbols(&region.name).and_then(|symbols| symbols.address(offset)),
-            false => None,
-        };
-        Some((region.name, linked))
-    }
-
-    fn symbols(&mut self, path: &Path) -> Option<&Symbols> {
-        let path = if path == self.own.0 { &self.own.1 } else { path };
-        if !self.files.contains_key(path) {
-            self.files.insert(path.to_owned(), Symbols::load(path, &self.folders));
-        }
-        self.files.get(path)?.as_ref()
     }
 
     /// Says how many stacks had more frames than are read.

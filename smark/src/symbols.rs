@@ -36,6 +36,8 @@ pub(crate) struct Symbols {
     debug: Option<Context<EndianArcSlice<RunTimeEndian>>>,
     /// The link-time addresses and names of functions, in the order of their starts.
     functions: Vec<(Range<u64>, Arc<str>)>,
+    /// The functions of other files that have an address in this one, by that.
+    imported: Vec<(u64, Arc<str>)>,
     /// The offsets in the file that are loaded, and the link-time address of the first one.
     segments: Vec<(Range<u64>, u64)>,
 }
@@ -43,6 +45,15 @@ pub(crate) struct Symbols {
 impl Symbols {
     /// Reads a file, and its separate debug file in one of the folders. `None` if it is not ELF.
     pub(crate) fn load(path: &Path, folders: &[PathBuf]) -> Option<Self> {
+        Self::read(path, folders, true)
+    }
+
+    /// The same without what the debug information says of inlined functions and lines.
+    pub(crate) fn load_names(path: &Path, folders: &[PathBuf]) -> Option<Self> {
+        Self::read(path, folders, false)
+    }
+
+    fn read(path: &Path, folders: &[PathBuf], with_debug: bool) -> Option<Self> {
         let bytes = files::map_regular(path)?;
         let image = object::File::parse(&*bytes).ok()?;
         let segment = |segment: object::Segment<'_, '_>| {
@@ -57,12 +68,12 @@ impl Symbols {
         let (debug, functions) = match &separate {
             Some(opened) => {
                 let of = object::File::parse((*opened.bytes).as_ref()).ok()?;
-                (debug(&of), functions(&of))
+                (with_debug.then(|| debug(&of)).flatten(), functions(&of))
             }
-            None => (debug(&image), Vec::new()),
+            None => (with_debug.then(|| debug(&image)).flatten(), Vec::new()),
         };
         let functions = if functions.is_empty() { self::functions(&image) } else { functions };
-        Some(Self { debug, functions, segments })
+        Some(Self { debug, functions, imported: imported(&image), segments })
     }
 
     /// The link-time address of an offset in the file; `None` if it is not loaded.
@@ -90,6 +101,18 @@ impl Symbols {
             None => found.extend(symbol().map(|name| Function { name: Some(name), ..Function::default() })),
         }
         found
+    }
+
+    /// The functions that begin at a link-time address, each once.
+    pub(crate) fn at(&self, address: u64) -> Vec<Arc<str>> {
+        let first = self.functions.partition_point(|(range, _)| range.start < address);
+        let own = self.functions.iter().skip(first).take_while(|(range, _)| range.start == address);
+        let imported = self.imported.iter().filter(|(known, _)| *known == address);
+        let mut names: Vec<Arc<str>> =
+            own.map(|(_, name)| name).chain(imported.map(|(_, name)| name)).map(Arc::clone).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     fn described(&self, address: u64) -> Option<Vec<Function>> {
@@ -134,6 +157,17 @@ fn debug(of: &object::File<'_>) -> Option<Context<EndianArcSlice<RunTimeEndian>>
         Ok::<_, gimli::Error>(EndianArcSlice::new(Arc::from(&*bytes), endian))
     };
     Context::from_dwarf(Dwarf::load(section).ok()?).ok()
+}
+
+/// The functions of other files that the program calls by an entry of its procedure linkage table, and
+/// whose address is that of the entry everywhere in the process (System V ABI, "Function Addresses").
+fn imported(of: &object::File<'_>) -> Vec<(u64, Arc<str>)> {
+    let function = |symbol: object::Symbol<'_, '_>| {
+        let is_it = symbol.is_undefined() && symbol.kind() == SymbolKind::Text && symbol.address() != 0;
+        let name = symbol.name_bytes().ok().filter(|_| is_it)?;
+        Some((symbol.address(), Arc::from(addr2line::demangle_auto(String::from_utf8_lossy(name), None))))
+    };
+    of.dynamic_symbols().filter_map(function).collect()
 }
 
 /// The functions of `.symtab`. If the file is stripped, those of `.dynsym` and of `.gnu_debugdata`.

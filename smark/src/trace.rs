@@ -122,6 +122,7 @@ impl Trace {
                     out: hits_to.out,
                     start: watching.started,
                     names: events::names(&watching.plan),
+                    functions: Box::new(watching.functions(console)),
                     colour,
                     stacks: with_stack.then(|| watching.stacks(console)),
                 });

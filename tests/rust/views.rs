@@ -64,7 +64,8 @@ fn read(argument: &Argument, address: u64, memory: &File) -> ValueTree {
     memory.read_exact_at(&mut bytes, address).expect("the value");
     let memory = MemoryFunction(|address: u64, into: &mut [u8]| memory.read_exact_at(into, address).is_ok());
     let (byte_order, language) = (ByteOrder::Little, argument.language);
-    let context = ReadContext { byte_order, language, x87: true, memory: &memory, limits: Limits::default() };
+    let context =
+        ReadContext { byte_order, language, x87: true, memory: &memory, limits: Limits::default(), load_bias: None };
     tree(of, Object::new(&bytes), &context)
 }
 

@@ -12,6 +12,7 @@ cfg_if::cfg_if! {
         mod doubtful;
         mod entry_values;
         mod expressions;
+        mod function_pointers;
         mod groups;
         mod hostile;
         mod intervals;

@@ -16,6 +16,7 @@ pub mod elf;
 pub mod event;
 pub mod filter;
 pub mod ftrace;
+pub mod function_names;
 pub mod histogram;
 pub mod hit;
 pub mod order;

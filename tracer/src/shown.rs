@@ -6,12 +6,15 @@ use serde_json::Value as Json;
 use simple_markers_record::ByteOrder;
 use simple_markers_record::value_form::{Alignment, FormatSpec, FormatTrait, ValueForm, value_form};
 use simple_markers_resolver::types::{
-    IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, tree_of, write_text,
+    IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, name_functions,
+    tree_of, write_text,
 };
 
+use crate::function_names::FunctionNames;
+use crate::hit::Hit;
 use crate::plan::ShownType;
 use crate::value::Value;
-use crate::whole::{chunks, is_changing};
+use crate::whole::{self, chunks, is_changing};
 
 /// What is read is limited when it is read. These limits only end what never ends.
 const LIMITS: Limits = Limits { depth: 16, elements: 1 << 12, text: 1 << 12, memory: 1 << 16, output: 1 << 16 };
@@ -21,7 +24,7 @@ impl ShownType {
     #[must_use]
     pub fn tree(&self, value: &Value<'_>) -> Option<ValueTree> {
         let number;
-        let mut memory = Vec::new();
+        let (mut memory, mut load_bias) = (Vec::new(), None);
         let bytes = match value {
             Value::Number { bits, size, .. } => {
                 number = bits.to_le_bytes();
@@ -31,6 +34,7 @@ impl ShownType {
                 return Some(ValueTree::Text(TextValue { bytes: bytes.to_vec(), is_cut: *is_cut }));
             }
             Value::Whole(all) => {
+                load_bias = whole::load_bias(all);
                 let mut all = chunks(all);
                 let first = all.next()?;
                 memory.extend(all);
@@ -46,8 +50,19 @@ impl ShownType {
             x87: true,
             memory: &MemorySnapshot { chunks: &memory },
             limits: LIMITS,
+            load_bias,
         };
         Some(tree_of(&self.of, object, &context, &Self::choice_of(&self.form)))
+    }
+
+    /// The value of a hit as a tree with the names of functions; `None` for a value that is not of this type.
+    pub fn named_tree(&self, value: &Value<'_>, hit: &Hit<'_>, names: &dyn FunctionNames) -> Option<ValueTree> {
+        let mut tree = self.tree(value)?;
+        if let Value::Whole(all) = value {
+            let load_bias = whole::load_bias(all);
+            name_functions(&mut tree, &mut |address| names.function(hit, load_bias, address));
+        }
+        Some(tree)
     }
 
     /// Which parts of a value are shown. The first level is that of the value itself.
@@ -65,8 +80,8 @@ impl ShownType {
     }
 
     /// Appends a value as text. Returns `false` for one that is not of this type.
-    pub(crate) fn write(&self, value: &Value<'_>, out: &mut String) -> bool {
-        let Some(tree) = self.tree(value) else { return false };
+    pub(crate) fn write(&self, value: &Value<'_>, hit: &Hit<'_>, names: &dyn FunctionNames, out: &mut String) -> bool {
+        let Some(tree) = self.named_tree(value, hit, names) else { return false };
         match value_form(self.form.as_bytes()) {
             Some(ValueForm::Formatted(spec)) => formatted(&tree, &spec, self, out),
             _ => write_text(&tree, self.language, out),
@@ -78,8 +93,8 @@ impl ShownType {
     }
 
     /// A value as JSON (`docs/json.md`); `None` for one that is not of this type.
-    pub(crate) fn json(&self, value: &Value<'_>) -> Option<Json> {
-        serde_json::to_value(self.tree(value)?).ok()
+    pub(crate) fn json(&self, value: &Value<'_>, hit: &Hit<'_>, names: &dyn FunctionNames) -> Option<Json> {
+        serde_json::to_value(self.named_tree(value, hit, names)?).ok()
     }
 }
 

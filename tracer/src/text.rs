@@ -13,6 +13,7 @@ use simple_markers_resolver::types::{
     Language, Limits, MemoryFunction, Names, Object, ReadContext, Shape, Type, printf,
 };
 
+use crate::function_names::{FunctionNames, NoNames};
 use crate::hit::Hit;
 use crate::plan::{Placeholder, PlannedArgument};
 use crate::value::{Missing, Value};
@@ -47,6 +48,11 @@ impl Format {
     /// `<doubtful>` or `<unreadable>`. A question mark follows a value that is doubtful, and two dots a
     /// text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
+        self.write_named(hit, &NoNames, out);
+    }
+
+    /// The same with the names of the functions whose addresses values have.
+    pub fn write_named(&self, hit: &Hit<'_>, functions: &dyn FunctionNames, out: &mut String) {
         let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
         let shown = hit.site.arguments.iter().map(|argument| argument.shown.as_deref());
         let mut values = hit.values().zip(names.zip(shown.chain(std::iter::repeat(None))));
@@ -70,7 +76,7 @@ impl Format {
                     let Some((value, (names, shown))) = values.next() else { continue };
                     let from = out.len();
                     match stars.and_then(|stars| Ok((stars, maybe(value)?))) {
-                        Ok((_, value)) if shown.is_some_and(|shown| shown.write(&value, out)) => {}
+                        Ok((_, value)) if shown.is_some_and(|shown| shown.write(&value, hit, functions, out)) => {}
                         Ok((stars, value)) => match names.and_then(|names| value.name(names)) {
                             Some(name) => padded(conversion, &stars, &name, out),
                             None => converted(conversion, &stars, &value, out),
@@ -157,7 +163,8 @@ fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mu
     };
     let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
     let (byte_order, memory) = (ByteOrder::Little, MemoryFunction(|_: u64, _: &mut [u8]| false));
-    let context = ReadContext { byte_order, language: Language::Rust, x87: true, memory: &memory, limits };
+    let context =
+        ReadContext { byte_order, language: Language::Rust, x87: true, memory: &memory, limits, load_bias: None };
     match printf(conversion, stars, &of, Object::new(bytes), &context) {
         Ok(rendered) => out.push_str(&rendered.text),
         // The conversion does not fit the type, as `check` says.
@@ -231,6 +238,12 @@ pub fn json_why(missing: &Missing<'_>) -> String {
 /// A hit of a marker as a JSON object (`docs/live.md`).
 #[must_use]
 pub fn json(hit: &Hit<'_>) -> Json {
+    json_named(hit, &NoNames)
+}
+
+/// The same with the names of the functions whose addresses values have.
+#[must_use]
+pub fn json_named(hit: &Hit<'_>, functions: &dyn FunctionNames) -> Json {
     let args: Vec<Json> = hit
         .arguments()
         .map(|(PlannedArgument { text, names, shown, .. }, value)| {
@@ -238,7 +251,7 @@ pub fn json(hit: &Hit<'_>) -> Json {
             let Some(object) = argument.as_object_mut() else { return argument };
             let mut insert = |name: &str, value: Json| _ = object.insert(name.to_owned(), value);
             let json = |value: &Value<'_>| {
-                let shown = shown.as_ref().and_then(|shown| shown.json(value));
+                let shown = shown.as_ref().and_then(|shown| shown.json(value, hit, functions));
                 shown.unwrap_or_else(|| json_value(value))
             };
             let name = |value: &Value<'_>| names.as_ref().and_then(|names| value.name(names));

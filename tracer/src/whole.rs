@@ -6,7 +6,7 @@
 //! | 0 | 8 | the address; 0 for a value that was not in memory |
 //! | 8 | 4 | how many bytes follow |
 //! | 12 | 2 | the first step of what the chunk refers to ([`ReadTable`]); for the kernel only |
-//! | 14 | 2 | 2 in the first chunk if something changed while it was read; 1 if the memory could not be read, and how many bytes of it in the upper 12 bits |
+//! | 14 | 2 | 4 in a chunk without bytes: its address is the load bias of the image; 2 in the first chunk if something changed while it was read; 1 if the memory could not be read, and how many bytes of it in the upper 12 bits |
 //! | 16 | | the bytes, filled up to a multiple of 8 |
 //!
 //! [`ReadTable`]: simple_markers_resolver::types::ReadTable
@@ -25,6 +25,9 @@ pub const UNREADABLE_SIZE_BIT: u32 = 52;
 /// The bit of the first chunk there that says that a byte of the value was another one when it was read a
 /// second time.
 pub const CHANGED_BIT: u32 = 49;
+
+/// The bit of a chunk without bytes there that says that its address is the load bias of the image.
+pub const LOAD_BIAS_BIT: u32 = 50;
 
 /// The size of the memory for the chunks of a value of which so many bytes are read at most: a power of
 /// two, by which the kernel knows that nothing is written behind it. The last 8 bytes are not used.
@@ -47,6 +50,15 @@ pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = MemoryChunk<'_>> + Clone {
         let unreadable = (word >> UNREADABLE_SIZE_BIT).max(1) * (word >> UNREADABLE_BIT & 1);
         Some(MemoryChunk { address, bytes, unreadable })
     })
+}
+
+/// The load bias of the image, if the chunks of a value have it. It is behind the first chunk.
+#[must_use]
+pub fn load_bias(bytes: &[u8]) -> Option<u64> {
+    let word = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word));
+    let length = usize::try_from(word(8)? as u32).ok()?;
+    let next = usize::from(CHUNK_HEADER).checked_add(length.checked_next_multiple_of(8)?)?;
+    word(next).filter(|_| word(next.saturating_add(8)) == Some(1 << LOAD_BIAS_BIT))
 }
 
 /// Whether something changed while the chunks of a value were read.
@@ -76,5 +88,16 @@ mod tests {
         assert_eq!(chunks(b"").count(), 0);
         let changed = chunk(1, 1 << CHANGED_BIT, &[]);
         assert_eq!([&all[..], &changed, &changed[..15], b""].map(is_changing), [false, true, false, false]);
+    }
+
+    #[test]
+    fn the_load_bias_is_behind_the_first_chunk() {
+        let chunk = |address: u64, word: u64| [address.to_le_bytes(), word.to_le_bytes()].concat();
+        let biased = [chunk(0x1000, 3), b"abc.....".to_vec(), chunk(0x5555_0000, 1 << LOAD_BIAS_BIT)].concat();
+        assert_eq!(load_bias(&biased), Some(0x5555_0000));
+        assert_eq!(chunks(&biased).map(|chunk| chunk.bytes.len()).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!(load_bias(&biased[..biased.len() - 1]), None);
+        assert_eq!(load_bias(&[chunk(0x1000, 0), chunk(0x2000, 8)].concat()), None);
+        assert_eq!((load_bias(&chunk(1, u32::MAX.into())), load_bias(b"")), (None, None));
     }
 }

@@ -117,6 +117,7 @@ impl Argument {
             x87: processor.set().is_some_and(|set| set.x87().is_some()),
             memory: &memory,
             limits: Limits::default(),
+            load_bias: None,
         })
     }
 }

@@ -368,8 +368,14 @@ mod tests {
             word.is_some()
         });
         let limits = Limits { elements: 8, ..Limits::default() };
-        let context =
-            ReadContext { byte_order: ByteOrder::Little, language: Language::C, x87: true, memory: &memory, limits };
+        let context = ReadContext {
+            byte_order: ByteOrder::Little,
+            language: Language::C,
+            x87: true,
+            memory: &memory,
+            limits,
+            load_bias: None,
+        };
         entries(layout, Object::new(&bytes), 0, &context).map(|all| all.entries.iter().map(|it| it.address).collect())
     }
 

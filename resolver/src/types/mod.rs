@@ -9,6 +9,7 @@ mod collection;
 mod collection_reader;
 mod decimal;
 mod float;
+mod functions;
 mod holes;
 mod layout;
 mod limits;
@@ -37,6 +38,7 @@ mod wrappers;
 
 pub use choice::MemberChoice;
 pub use collection::{BitPlace, BlockPosition, Collection, CollectionLayout, CollectionPart, NumberPlace};
+pub use functions::{name_functions, needs_load_bias};
 pub use holes::members_at;
 pub use limits::Limits;
 pub use member_place::{

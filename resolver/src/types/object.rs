@@ -35,16 +35,20 @@ pub struct ReadContext<'a> {
     pub memory: &'a dyn ValueMemory,
     /// Limits on the amount of data read and written.
     pub limits: Limits,
+    /// What is added to the link-time addresses of the image in which the type is described. `None` if
+    /// that is not known.
+    pub load_bias: Option<u64>,
 }
 
 impl std::fmt::Debug for ReadContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { byte_order, language, x87, limits, .. } = self;
+        let Self { byte_order, language, x87, limits, load_bias, .. } = self;
         f.debug_struct("ReadContext")
             .field("byte_order", byte_order)
             .field("language", language)
             .field("x87", x87)
             .field("limits", limits)
+            .field("load_bias", load_bias)
             .finish_non_exhaustive()
     }
 }

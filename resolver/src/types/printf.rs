@@ -384,7 +384,14 @@ mod tests {
         };
         let limits = Limits::default();
         let memory = MemoryFunction(memory);
-        let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
+        let context = ReadContext {
+            byte_order: ByteOrder::Little,
+            language,
+            x87: true,
+            memory: &memory,
+            limits,
+            load_bias: None,
+        };
         printf(&conversion, stars, of, Object::new(bytes), &context).map(|written| written.text)
     }
 

@@ -61,7 +61,14 @@ mod tests {
             true
         };
         let memory = MemoryFunction(memory);
-        let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
+        let context = ReadContext {
+            byte_order: ByteOrder::Little,
+            language,
+            x87: true,
+            memory: &memory,
+            limits,
+            load_bias: None,
+        };
         let RenderedText { text, cut } = render(of, Object::new(bytes), &context);
         (text, cut)
     }
@@ -105,6 +112,7 @@ mod tests {
             x87: true,
             memory: &MemoryFunction(|_: u64, _: &mut [u8]| false),
             limits: Limits::default(),
+            load_bias: None,
         };
         assert_eq!(render(&of(Shape::Boolean, 1), object, &context).text, "<optimised out>");
     }

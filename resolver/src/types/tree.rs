@@ -102,13 +102,17 @@ pub struct AddressValue {
     pub kind: AddressKind,
     /// The value at the address. `None` if the pointer is not followed.
     pub to: Option<ValueTree>,
+    /// The function that begins at the address; `None` if it is not known, and for other addresses.
+    pub function: Option<Arc<str>>,
 }
 
 /// What kind of pointer holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressKind {
-    /// A pointer of C, a raw pointer of Rust, or the address of a function.
+    /// A pointer of C, or a raw pointer of Rust.
     Raw,
+    /// The address of a function.
+    Function,
     /// A reference.
     Reference,
     /// A pointer that owns its target: `Box`, `Rc`.

@@ -103,6 +103,9 @@ impl Serialize for AddressValue {
                 if let Some(to) = to {
                     object.serialize_entry("to", to)?;
                 }
+                if let Some(function) = &self.function {
+                    object.serialize_entry("function", &**function)?;
+                }
                 object.end()
             }
         }
@@ -159,7 +162,9 @@ impl ValueTree {
             Self::Variant(variant) => &*variant.of == "Option" || variant.role() != VariantRole::Alternative,
             Self::Address(address) => match (&address.to, address.kind) {
                 (Some(to), AddressKind::Reference | AddressKind::Owner) => to.may_be_null(),
-                (to, kind) => kind == AddressKind::Raw || to.is_none() && address.address == 0,
+                (to, kind) => {
+                    matches!(kind, AddressKind::Raw | AddressKind::Function) || to.is_none() && address.address == 0
+                }
             },
             Self::Structure(structure) => structure.newtype().is_some_and(Self::may_be_null),
             _ => false,

@@ -141,7 +141,7 @@ impl TreeReader<'_> {
             }
             Shape::Function => {
                 let (address, _) = self.bits(of, object, at)?;
-                pointer(AddressKind::Raw, u64::try_from(address).map_err(|_| ValueProblem::TooLarge)?, None)
+                pointer(AddressKind::Function, u64::try_from(address).map_err(|_| ValueProblem::TooLarge)?, None)
             }
             Shape::Pointer { .. } => self.pointer(of, object, at)?,
             Shape::Struct { members } => self.structure(of, members, object, at)?,
@@ -566,7 +566,7 @@ fn character(bits: u128, size: u64, signed: bool) -> Result<ValueTree, ValueProb
 }
 
 pub(super) fn pointer(kind: AddressKind, address: u64, to: Option<ValueTree>) -> ValueTree {
-    ValueTree::Address(Box::new(AddressValue { address, kind, to }))
+    ValueTree::Address(Box::new(AddressValue { address, kind, to, function: None }))
 }
 
 /// Whether the values of a type are texts.

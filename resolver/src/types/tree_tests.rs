@@ -69,7 +69,8 @@ impl<'a> Case<'a> {
         let chunks: Vec<MemoryChunk<'_>> = self.chunks.iter().map(chunk).collect();
         let memory = MemorySnapshot { chunks: &chunks };
         let (byte_order, language) = (ByteOrder::Little, self.language);
-        let context = ReadContext { byte_order, language, x87: true, memory: &memory, limits: self.limits };
+        let context =
+            ReadContext { byte_order, language, x87: true, memory: &memory, limits: self.limits, load_bias: None };
         tree_of(of, Object::new(bytes), &context, choice)
     }
 

@@ -93,7 +93,10 @@ impl TreeWriter<'_> {
             (None, _) | (Some(_), AddressKind::Raw) => _ = write!(self.out, "{:#x}", address.address),
             // A reference of C++ stands for what it refers to.
             (Some(_), AddressKind::Reference) => self.push(if self.is_rust { "&" } else { "" }),
-            (Some(_), AddressKind::Owner) => {}
+            (Some(_), AddressKind::Owner | AddressKind::Function) => {}
+        }
+        if let Some(function) = &address.function {
+            _ = write!(self.out, " <{function}>");
         }
         if let Some(to) = &address.to {
             if address.kind == AddressKind::Raw {

@@ -161,7 +161,7 @@ impl Record {
         let flight = ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
         let output = folder.create(most)?;
         let notes = Notes::new(events::names(plan));
-        let mut recorder = Box::new(Recorder::new(writer, notes, flight, output, until));
+        let mut recorder = Box::new(Recorder::new(writer, notes, watching.functions(console), flight, output, until));
         // What is recorded stays readable, also if watching fails.
         let ran = watching.run(console, &mut *recorder);
         let ended = watching.totals()?.map_or(Ok(()), |totals| recorder.end(console, &totals));

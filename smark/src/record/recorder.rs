@@ -12,6 +12,7 @@ use simple_markers_tracer::{Hit, Plan};
 use super::files::{Output, RecordEnd};
 use crate::console::Console;
 use crate::end::Totals;
+use crate::process_functions::ProcessFunctions;
 use crate::sinks::{Next, Sink};
 
 /// A packet is written at the latest so many ns after its first event.
@@ -21,6 +22,7 @@ const LATEST: u64 = 1_000_000_000;
 pub(super) struct Recorder {
     writer: Writer,
     notes: Notes,
+    functions: ProcessFunctions,
     flight: Option<Flight>,
     output: Output,
     /// Whether the files have the description as it is.
@@ -38,12 +40,13 @@ impl Recorder {
     pub(super) fn new(
         writer: Writer,
         notes: Notes,
+        functions: ProcessFunctions,
         flight: Option<Flight>,
         output: Output,
         until: Option<String>,
     ) -> Self {
         let mut recorder =
-            Self { writer, notes, flight, output, is_described: false, until, is_over: false, recorded: 0 };
+            Self { writer, notes, functions, flight, output, is_described: false, until, is_over: false, recorded: 0 };
         recorder.describe();
         recorder
     }
@@ -99,6 +102,9 @@ impl Sink for Recorder {
             self.is_described = false;
         }
         if self.notes.add(hit) {
+            self.is_described = false;
+        }
+        if self.writer.add_functions(hit, &self.functions) {
             self.is_described = false;
         }
         if let Some(packet) = self.writer.write(hit) {

@@ -205,6 +205,7 @@ impl Report {
                     out: Box::new(io::stdout().lock()),
                     start: recording.description.start,
                     names: Box::new(recording.description.kernel.clone()),
+                    functions: Box::new(recording.description.functions.clone()),
                     colour: console.colour,
                     stacks: None,
                 };

@@ -4,8 +4,9 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 
 use simple_markers_tracer::event::Texts;
+use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::sys::Session;
-use simple_markers_tracer::text::{json, json_event};
+use simple_markers_tracer::text::{json_event, json_named};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::sink::{Next, Setting, Sink};
@@ -18,6 +19,7 @@ pub(super) struct Json<'a> {
     out: BufWriter<Box<dyn Write + 'a>>,
     /// The texts of the kernel's events.
     texts: Texts,
+    functions: Box<dyn FunctionNames>,
     stacks: Option<Stacks>,
     /// How many were written.
     hits: u64,
@@ -26,7 +28,8 @@ pub(super) struct Json<'a> {
 impl<'a> Json<'a> {
     pub(super) fn new(setting: Setting<'a>) -> Self {
         let out = BufWriter::with_capacity(1 << 16, setting.out);
-        Self { out, texts: Texts::new(setting.names), stacks: setting.stacks, hits: 0 }
+        let (texts, functions) = (Texts::new(setting.names), setting.functions);
+        Self { out, texts, functions, stacks: setting.stacks, hits: 0 }
     }
 }
 
@@ -38,7 +41,7 @@ impl Sink for Json<'_> {
                 self.texts.write(event, hit, &mut text);
                 json_event(hit, &text)
             }
-            None => json(hit),
+            None => json_named(hit, &*self.functions),
         };
         if let (Some(stacks), Some(fields)) = (&mut self.stacks, object.as_object_mut()) {
             let (frames, is_cut) = stacks.json(hit);

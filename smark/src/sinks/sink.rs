@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use simple_markers_events::Names;
+use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::sys::Session;
 use simple_markers_tracer::{Hit, Plan};
 
@@ -47,6 +48,8 @@ pub(crate) struct Setting<'a> {
     /// What the texts of the kernel's events use.
     pub(crate) names: Box<dyn Names>,
     pub(crate) colour: bool,
+    /// Finds the functions whose addresses values have.
+    pub(crate) functions: Box<dyn FunctionNames>,
     /// Says what the frames of stacks are; `None` if they are not asked for.
     pub(crate) stacks: Option<Stacks>,
 }

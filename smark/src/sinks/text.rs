@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::event::Texts;
+use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::sys::Session;
 use simple_markers_tracer::text::Format;
 use simple_markers_tracer::{Hit, Plan};
@@ -25,6 +26,7 @@ pub(super) struct Text<'a> {
     formats: HashMap<usize, Format>,
     /// The texts of the kernel's events.
     texts: Texts,
+    functions: Box<dyn FunctionNames>,
     colour: bool,
     stacks: Option<Stacks>,
     line: String,
@@ -32,9 +34,9 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(super) fn new(setting: Setting<'a>) -> Self {
-        let Setting { out, start, names, colour, stacks } = setting;
+        let Setting { out, start, names, functions, colour, stacks } = setting;
         let (out, texts) = (BufWriter::with_capacity(1 << 16, out), Texts::new(names));
-        Self { out, start, formats: HashMap::new(), texts, colour, stacks, line: String::new() }
+        Self { out, start, formats: HashMap::new(), texts, functions, colour, stacks, line: String::new() }
     }
 
     /// Appends what is before the text of a hit.
@@ -62,7 +64,7 @@ impl Sink for Text<'_> {
             None => {
                 let format = &hit.marker.format;
                 let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(format));
-                format.write(hit, &mut self.line);
+                format.write_named(hit, &*self.functions, &mut self.line);
             }
         }
         escape(&mut self.line, from);

@@ -16,6 +16,7 @@ use super::options::Options;
 use super::pinned::PinnedFile;
 use crate::console::{Console, Status};
 use crate::planned::PlanFile;
+use crate::process_functions::ProcessFunctions;
 use crate::stacks::{Chains, Stacks};
 
 /// How often new files, and hits that nothing tells of yet, are looked for while there are none.
@@ -217,6 +218,11 @@ impl Watching {
     /// Says what the frames of the hits' stacks are.
     pub(crate) fn stacks(&self, console: &Console) -> Stacks {
         Stacks::new(self.watch.filters.debug_folders(console), self.chains.clone())
+    }
+
+    /// Finds the functions whose addresses values have.
+    pub(crate) fn functions(&self, console: &Console) -> ProcessFunctions {
+        ProcessFunctions::new(self.watch.filters.debug_folders(console))
     }
 
     /// The session; `None` if there is nothing to watch.

@@ -5,7 +5,7 @@ use simple_markers_resolver::export::ValueBytes;
 use super::instruction::{Alu, JumpCondition, Reg, Size};
 use super::program::Program;
 use super::slot::{ADDRESS, AGAIN, CHUNK, CHUNKS, USED};
-use super::whole::ROUNDS;
+use super::whole::{ROUNDS, root_room};
 use crate::plan::WholeInput;
 use crate::whole::{CHANGED_BIT, CHUNK_HEADER, area};
 
@@ -18,7 +18,7 @@ impl Program<'_> {
         let first = match &input.bytes {
             ValueBytes::Memory { .. } => 0,
             ValueBytes::Parts { size, .. } => {
-                let room = u32::from(input.most.saturating_sub(CHUNK_HEADER));
+                let room = u32::from(root_room(input));
                 u32::from(CHUNK_HEADER) + (*size).min(room).next_multiple_of(8)
             }
         };

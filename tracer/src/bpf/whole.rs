@@ -6,8 +6,9 @@
 //! the same for all types. It is one loop, which the kernel checks step by step; all that it knows from
 //! one round to the next is in the slot.
 
+use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::ValueBytes;
-use simple_markers_resolver::location::Expr;
+use simple_markers_resolver::location::{Expr, Node};
 use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 
 use super::assembler::Label;
@@ -16,7 +17,7 @@ use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
 use super::slot::{ADDRESS, CHUNK, CHUNKS, ELEMENT, LENGTH, OWNER, SLOTS, SLOTS_OF_CPU, STEP, TOUCHED, USED};
 use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
-use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
+use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
 
 /// How many slots a hit tries.
 const TRIES: i32 = 4;
@@ -84,6 +85,12 @@ pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
     let mut value: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     value.resize(map_steps(table) << STEP_SIZE_BITS, 0);
     value
+}
+
+/// The most bytes of the value itself.
+pub(super) fn root_room(input: &WholeInput) -> u16 {
+    let headers = if input.has_load_bias { 2 * CHUNK_HEADER } else { CHUNK_HEADER };
+    input.most.saturating_sub(headers)
 }
 
 impl Program<'_> {
@@ -183,7 +190,7 @@ impl Program<'_> {
 
     /// Makes the first chunk, which is the value itself.
     fn root(&mut self, input: &WholeInput, failed: Label) -> Result<(), Uncompilable> {
-        let room = u32::from(input.most.saturating_sub(CHUNK_HEADER));
+        let room = u32::from(root_room(input));
         let (length, is_whole) = match &input.bytes {
             ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. } => ((*size).min(room), *size <= room),
         };
@@ -218,7 +225,18 @@ impl Program<'_> {
         let code = &mut self.code;
         code.set(Reg::R1, u64::from(length) | u64::from(start) << 32);
         code.store(Size::Eight, Reg::R7, CHUNKS + 8, Reg::R1);
-        let used = u32::from(CHUNK_HEADER) + length.next_multiple_of(8);
+        let mut used = u32::from(CHUNK_HEADER) + length.next_multiple_of(8);
+        if input.has_load_bias {
+            let at =
+                i16::try_from(used).ok().and_then(|used| used.checked_add(CHUNKS)).ok_or(Uncompilable::TooLarge)?;
+            let bias = Expr::new(Node::Address(Vaddr(0))).ok_or(Uncompilable::TooLarge)?;
+            self.compute_to_r0(&bias, failed)?;
+            self.code.store(Size::Eight, Reg::R7, at, Reg::R0);
+            self.code.set(Reg::R1, u64::from(NO_STEPS) << 32 | 1 << LOAD_BIAS_BIT);
+            self.code.store(Size::Eight, Reg::R7, at + 8, Reg::R1);
+            used += u32::from(CHUNK_HEADER);
+        }
+        let code = &mut self.code;
         code.store_immediate(Size::Eight, Reg::R7, USED, used as i32);
         code.store_immediate(Size::Eight, Reg::R7, CHUNK, 0);
         code.store_immediate(Size::Eight, Reg::R7, ELEMENT, 0);

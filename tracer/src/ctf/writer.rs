@@ -8,6 +8,7 @@ use super::structured::StructuredValues;
 use crate::Hit;
 use crate::event::KnownNames;
 use crate::filter::Fields;
+use crate::function_names::FunctionNames;
 use crate::plan::{Plan, Reading, Source};
 use crate::record::Record;
 use crate::value::{Missing, Value};
@@ -96,6 +97,11 @@ impl Writer {
     /// Says which names of the kernel the texts of its events use.
     pub fn set_kernel(&mut self, known: KnownNames) {
         self.description.kernel = known;
+    }
+
+    /// Says which functions values of a hit have. Returns whether the description is another.
+    pub fn add_functions(&mut self, hit: &Hit<'_>, names: &dyn FunctionNames) -> bool {
+        self.description.functions.add(hit, names)
     }
 
     /// Adds the sites that were added to the plan. Returns whether there were any, and so whether

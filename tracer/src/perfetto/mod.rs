@@ -24,6 +24,7 @@ use self::nested::nested;
 use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
 use crate::ctf::Description;
+use crate::function_names::KnownFunctions;
 use crate::hit::Hit;
 use crate::plan::ShownType;
 use crate::text::{json_value, json_why};
@@ -39,6 +40,7 @@ pub struct Timeline<'d> {
     most: usize,
     /// The names of arguments and markers in annotations.
     names: Names<'d>,
+    functions: &'d KnownFunctions,
     tracks: Tracks,
 }
 
@@ -89,7 +91,7 @@ impl<'d> Timeline<'d> {
             names.number(&argument.text);
         }
         start(description, &names, out);
-        Self { pairs, most, names, tracks: Tracks::default() }
+        Self { pairs, most, names, functions: &description.functions, tracks: Tracks::default() }
     }
 
     /// Appends the packets of a hit. `is_wanted` says whether the user wants to see it. If not, it
@@ -181,7 +183,7 @@ impl<'d> Timeline<'d> {
         for (argument, value) in hit.arguments() {
             message(number, out, |out| {
                 integer(annotation::NAME_IID, self.names.of(&argument.text), out);
-                self.value(&value, argument.shown.as_deref(), out);
+                self.value(&value, hit, argument.shown.as_deref(), out);
             });
         }
         message(number, out, |out| {
@@ -202,14 +204,20 @@ impl<'d> Timeline<'d> {
         });
     }
 
-    fn value(&self, value: &Result<Value<'_>, Missing<'_>>, shown: Option<&ShownType>, out: &mut Vec<u8>) {
+    fn value(
+        &self,
+        value: &Result<Value<'_>, Missing<'_>>,
+        hit: &Hit<'_>,
+        shown: Option<&ShownType>,
+        out: &mut Vec<u8>,
+    ) {
         let value = match value {
             Ok(value) => value,
             Err(missing) => {
                 if let Missing::Doubtful(Some(maybe)) = missing {
                     message(annotation::DICT_ENTRIES, out, |out| {
                         integer(annotation::NAME_IID, self.names.of(own::MAYBE), out);
-                        self.value(&Ok(*maybe), shown, out);
+                        self.value(&Ok(*maybe), hit, shown, out);
                     });
                 }
                 return message(annotation::DICT_ENTRIES, out, |out| {
@@ -231,7 +239,7 @@ impl<'d> Timeline<'d> {
             (Value::Null, ..) => integer(annotation::POINTER_VALUE, 0, out),
             (Value::Array { .. }, ..) => text(annotation::STRING_VALUE, &json_value(value).to_string(), out),
             (Value::Whole(_), ..) => {
-                if let Some(whole) = shown.and_then(|shown| shown.json(value)) {
+                if let Some(whole) = shown.and_then(|shown| shown.json(value, hit, self.functions)) {
                     nested(&whole, out);
                 }
             }

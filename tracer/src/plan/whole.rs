@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use simple_markers_resolver::export::ValueBytes;
-use simple_markers_resolver::types::{Language, Limits, NO_STEPS, ReadTable, Type, TypeTable};
+use simple_markers_resolver::types::{Language, Limits, NO_STEPS, ReadTable, Type, TypeTable, needs_load_bias};
 
 /// The most bytes that are read for the whole values of a hit, with 16 bytes for each read.
 pub const MAX_WHOLE: u16 = 4096 - 8;
@@ -23,6 +23,8 @@ pub struct WholeInput {
     pub most: u16,
     /// How much is read of what its pointers lead to.
     pub limits: ReadLimits,
+    /// Whether it is noted where the image is loaded.
+    pub has_load_bias: bool,
 }
 
 /// How much is read of what the pointers of a value lead to.
@@ -40,7 +42,7 @@ impl WholeInput {
     /// An input that reads a value without what it refers to.
     #[must_use]
     pub fn new(bytes: ValueBytes, most: u16, limits: ReadLimits) -> Self {
-        Self { bytes, reads: usize::MAX, start: NO_STEPS, most, limits }
+        Self { bytes, reads: usize::MAX, start: NO_STEPS, most, limits, has_load_bias: false }
     }
 
     /// The same with what a value of a type refers to. `levels` are those of the form. The table is
@@ -55,7 +57,8 @@ impl WholeInput {
         let limits = Limits { depth, elements: elements.into(), text: text.into(), ..Limits::default() };
         let mut table = ReadTable::new();
         let start = table.add(of, language, &limits, levels);
-        Self { reads: table_number(tables, &Arc::new(table)), start, ..self }
+        let has_load_bias = needs_load_bias(of);
+        Self { reads: table_number(tables, &Arc::new(table)), start, has_load_bias, ..self }
     }
 }
 

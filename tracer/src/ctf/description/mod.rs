@@ -25,6 +25,7 @@ use strum::IntoStaticStr;
 
 use super::identifier::identifier;
 use crate::event::KnownNames;
+use crate::function_names::KnownFunctions;
 use crate::plan::{
     KernelEvent, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, ShownType, Source, ValueKind,
 };
@@ -71,6 +72,9 @@ pub struct Description {
     /// The names of the kernel that the texts of its events used.
     #[serde(skip)]
     pub kernel: KnownNames,
+    /// The functions whose addresses its values have.
+    #[serde(default, skip_serializing_if = "KnownFunctions::is_empty")]
+    pub functions: KnownFunctions,
 }
 
 /// Why a description cannot be read.
