@@ -51,6 +51,7 @@ cfg_if::cfg_if! {
         mod traced_examples;
         mod traced_twins;
         mod tracefs;
+        mod trait_objects;
         mod trees;
         mod unloaded;
         mod whole_values_watched;

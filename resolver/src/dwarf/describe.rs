@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, constants as dw};
 
 use super::members::{MemberBits, RawMember};
+use super::trait_objects::RawDynamicType;
 use super::types::Types;
 use super::types::{TypeRef, constant, is_aggregate, is_pointer, is_reference, wrap};
 use super::unit::{Die, is_c};
@@ -15,8 +16,8 @@ use super::views::{RawView, RecordPart, Spot};
 use crate::Error;
 use crate::text;
 use crate::types::{
-    Collection, CollectionPart, Language, Member, NULLOPT, NULLPTR, OPTIONAL, OpaqueReason, Sequence, Shape, TARGET,
-    Type, VALUELESS, Variant, Variants,
+    Collection, CollectionPart, Dynamic, DynamicType, Language, Member, NULLOPT, NULLPTR, OPTIONAL, OpaqueReason,
+    Sequence, Shape, TARGET, Type, VALUELESS, Variant, Variants,
 };
 
 /// The most types in one description.
@@ -30,6 +31,9 @@ const NESTING: u32 = 48;
 
 /// The most members of a type of Rust's library that conversions look into.
 const LIBRARY_MEMBERS: usize = 3;
+
+/// The bytes of the counts of an `Rc` or `Arc`.
+const COUNTS: u64 = 16;
 
 /// The most enumerators of one type. The largest enumerations of the kernel have a few thousand.
 const ENUMERATORS: usize = 4096;
@@ -50,11 +54,12 @@ impl Types<'_> {
     /// many, only some of these are described. So a member of the value itself is always described.
     pub(super) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         for level in (0..=depth).rev() {
-            let mut describer = Describer::new(self, MOST_OF_VALUE, false);
+            let of_value = |left| Describer { follows_vtables: true, ..Describer::new(self, left, false) };
+            let mut describer = of_value(MOST_OF_VALUE);
             let described = describer.describe(of, level, 0)?;
             if describer.left > 0 && level < depth {
                 let (left, last) = (2 * MOST_OF_VALUE, Some(describer.left));
-                return Describer { last, ..Describer::new(self, left, false) }.describe(of, level + 1, 0);
+                return Describer { last, ..of_value(left) }.describe(of, level + 1, 0);
             }
             if describer.left > 0 || level == 0 {
                 return Ok(described);
@@ -96,11 +101,13 @@ struct Describer<'a, 's> {
     /// How many types may still be described behind the last pointers; `None` if that is not limited.
     last: Option<usize>,
     is_brief: bool,
+    /// Whether the types behind pointers with a vtable are described.
+    follows_vtables: bool,
 }
 
 impl<'a, 's> Describer<'a, 's> {
     fn new(info: &'a Types<'s>, left: usize, is_brief: bool) -> Self {
-        Self { info, known: HashMap::new(), left, last: None, is_brief }
+        Self { info, known: HashMap::new(), left, last: None, is_brief, follows_vtables: false }
     }
 
     fn describe(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Result<Arc<Type>, Error> {
@@ -322,6 +329,9 @@ impl<'a, 's> Describer<'a, 's> {
                 let (kind, offset) = (sequence.kind, sequence.offset);
                 return Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element })));
             }
+            if let Some(object) = self.trait_object(die, depth, nesting)? {
+                return Ok(Shape::Dynamic(Arc::new(object)));
+            }
             if let Some(variants) = self.info.variants(die)? {
                 let discriminant = match &variants.discriminant {
                     Some(raw) => match self.member(raw, depth, nesting) {
@@ -345,6 +355,27 @@ impl<'a, 's> Describer<'a, 's> {
             }
         }
         self.plain(die, is_union, depth, nesting)
+    }
+
+    /// A pointer with a vtable, of a value that is shown.
+    fn trait_object(&mut self, die: Die, depth: u32, nesting: u32) -> Result<Option<Dynamic<Arc<Type>>>, Error> {
+        if !self.follows_vtables {
+            return Ok(None);
+        }
+        let Some(object) = self.info.trait_object(die)? else { return Ok(None) };
+        let mut types = Vec::with_capacity(object.types.len());
+        for RawDynamicType { name, of, vtables, align } in object.types {
+            let name: Arc<str> = name.into();
+            // The types that the value does not have leave room for the others.
+            let of = match depth.checked_sub(1).filter(|_| self.left > MOST_OF_VALUE / 2) {
+                Some(depth) => self.inner(Some(of), depth, nesting),
+                None => opaque(Arc::clone(&name), self.info.type_size(of)?, OpaqueReason::TooManyTypes),
+            };
+            types.push(DynamicType { name, vtables, align, of });
+        }
+        let counts = if object.is_counted { COUNTS } else { 0 };
+        let (of, data, vtable) = (object.of.into(), object.data / 8, object.vtable / 8);
+        Ok(Some(Dynamic { of, data, vtable, counts, types }))
     }
 
     /// A structure or union as the members that it has.

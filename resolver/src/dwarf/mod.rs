@@ -59,6 +59,7 @@ mod test_dwarf;
 #[cfg(test)]
 mod test_machine;
 mod thread_locals;
+mod trait_objects;
 mod type_names;
 mod type_path;
 mod type_scopes;

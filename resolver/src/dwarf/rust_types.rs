@@ -325,7 +325,7 @@ fn base(name: &str) -> &str {
 }
 
 /// The name of the type that a Rust pointer points at, from the name of the pointer type.
-fn pointee_name(name: &str) -> &str {
+pub(super) fn pointee_name(name: &str) -> &str {
     for sign in ["&mut ", "&", "*const ", "*mut "] {
         if let Some(rest) = name.strip_prefix(sign) {
             return rest;

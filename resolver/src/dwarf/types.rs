@@ -5,11 +5,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
+use super::trait_objects::Vtables;
 use super::type_scopes::TypeScopes;
 use super::unit::{Die, UnitValue, is_cxx};
 use super::units::Units;
@@ -66,6 +67,8 @@ pub(super) struct Types<'s> {
     definitions: PerUnit<Definitions<'s>>,
     /// Where types are declared; only of units with a type that a view names with its path.
     pub(super) scopes: PerUnit<TypeScopes>,
+    /// The vtables of the image, if they were needed.
+    pub(super) vtables: OnceLock<Arc<Vtables>>,
     /// The views of the user.
     pub(super) views: &'s ViewTable,
 }
@@ -73,7 +76,8 @@ pub(super) struct Types<'s> {
 impl<'s> Types<'s> {
     pub(super) fn new(units: &Arc<Units<'s>>, views: &'s ViewTable) -> Self {
         let count = units.unit_count();
-        Self { units: Arc::clone(units), definitions: PerUnit::new(count), scopes: PerUnit::new(count), views }
+        let (definitions, scopes, vtables) = (PerUnit::new(count), PerUnit::new(count), OnceLock::new());
+        Self { units: Arc::clone(units), definitions, scopes, vtables, views }
     }
 
     /// Drops the caches of units.

@@ -286,7 +286,7 @@ fn is_pointer(of: &Type, language: Language) -> Option<bool> {
         return Some(true);
     }
     Some(match &of.shape {
-        Shape::Function => true,
+        Shape::Function | Shape::Dynamic(_) => true,
         // An array of C is passed as a pointer.
         Shape::Array { .. } => language == Language::C,
         Shape::Opaque(_) => return None,

@@ -24,6 +24,7 @@ pub fn name_functions(tree: &mut ValueTree, find: &mut dyn FnMut(u64) -> Option<
             name_functions(&mut variant.value, find);
             all(&mut variant.common, find);
         }
+        ValueTree::Dynamic(dynamic) => dynamic.value.iter_mut().for_each(|value| name_functions(value, find)),
         ValueTree::List(list) => list.items.iter_mut().for_each(|item| name_functions(item, find)),
         ValueTree::Map(map) => map.entries.iter_mut().for_each(|(key, value)| {
             name_functions(key, find);
@@ -37,7 +38,7 @@ pub fn name_functions(tree: &mut ValueTree, find: &mut dyn FnMut(u64) -> Option<
 }
 
 /// Whether it needs to be known where the image is loaded to show values of a type: they may have the
-/// address of a function.
+/// address of a function or of a vtable.
 #[must_use]
 pub fn needs_load_bias(of: &Arc<Type>) -> bool {
     let (mut known, mut left): (HashSet<*const Type>, _) = (HashSet::new(), vec![of]);
@@ -46,7 +47,7 @@ pub fn needs_load_bias(of: &Arc<Type>) -> bool {
             continue;
         }
         match &of.shape {
-            Shape::Function => return true,
+            Shape::Function | Shape::Dynamic(_) => return true,
             Shape::Pointer { to } => left.extend(to),
             Shape::Struct { members } | Shape::Union { members } => {
                 left.extend(members.iter().map(|member| &member.of));

@@ -97,6 +97,8 @@ pub enum MemberProblem {
     TooFar,
     /// What tells the variants apart cannot be read.
     Discriminant,
+    /// Only the vtable tells the type of what has it.
+    Dynamic,
     /// It is neither a number nor a text.
     Incomparable,
     /// Its size is not supported.
@@ -159,6 +161,7 @@ impl MemberPlace {
                     Descent::Found(found) => return Ok(found),
                     Descent::Inside(inner) => inner,
                 },
+                Shape::Dynamic(_) => return Err(MemberProblem::Dynamic),
                 _ => return Err(MemberProblem::Unknown),
             };
             place = inner.entered(language)?;
@@ -241,6 +244,7 @@ impl MemberPlace {
                     place.bits = Some(address.size.saturating_mul(8));
                     return Ok((place, MemberContent::Number));
                 }
+                Shape::Dynamic(_) => return Err(MemberProblem::Dynamic),
                 _ => return Err(MemberProblem::Incomparable),
             };
         }

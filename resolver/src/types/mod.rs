@@ -8,6 +8,7 @@ mod chosen_reader;
 mod collection;
 mod collection_reader;
 mod decimal;
+mod dynamic;
 mod float;
 mod functions;
 mod holes;
@@ -38,6 +39,7 @@ mod wrappers;
 
 pub use choice::MemberChoice;
 pub use collection::{BitPlace, BlockPosition, Collection, CollectionLayout, CollectionPart, NumberPlace};
+pub use dynamic::{Dynamic, DynamicType};
 pub use functions::{name_functions, needs_load_bias};
 pub use holes::members_at;
 pub use limits::Limits;
@@ -55,7 +57,7 @@ pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, T
 pub(crate) use shape::{NULLOPT, NULLPTR, OPTIONAL, TARGET, VALUELESS};
 pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
-    AddressKind, AddressValue, FloatValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
+    AddressKind, AddressValue, DynamicValue, FloatValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
     StructureValue, TextValue, ValueTree, VariantValue,
 };
 pub use tree_json::write_json;

@@ -8,8 +8,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::dynamic::{by_page_offset, page_offset};
 use super::wrappers::{is_letter, is_raw_pointer, pointee, transparent};
-use super::{Collection, Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
+use super::{Collection, Dynamic, Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
 
 /// The most steps of a table. A value that needs more is read in part.
 pub const MAX_READ_STEPS: usize = 1024;
@@ -278,6 +279,9 @@ impl ReadTableBuilder<'_> {
             }
             Shape::Sequence(sequence) => self.sequence(sequence, depth, bit, steps),
             Shape::Collection(collection) => self.collection(collection, depth, bit, steps),
+            Shape::Dynamic(dynamic) if self.follows_raw || !is_raw_pointer(of, self.language) => {
+                self.dynamic(dynamic, depth, bit, steps);
+            }
             // Which member of a union is the right one is not known.
             _ => {}
         }
@@ -327,6 +331,30 @@ impl ReadTableBuilder<'_> {
         let most = u16::try_from(self.limits.elements).unwrap_or(u16::MAX);
         let node = self.node(element, depth.saturating_sub(1));
         steps.push(ReadStep::Follow(FollowStep { pointer, add, place, count, most, stride, steps: node }));
+    }
+
+    /// Follows a pointer to the types that may have its vtable. Where that is in its page is known without
+    /// the load bias.
+    fn dynamic(&mut self, of: &Dynamic<Arc<Type>>, depth: u32, bit: u64, steps: &mut Vec<ReadStep>) {
+        let place = |offset: u64| byte(bit.saturating_add(offset.saturating_mul(8)));
+        let Some(vtable) = place(of.vtable) else { return };
+        let data = bit.saturating_add(of.data.saturating_mul(8));
+        let mut choices: Vec<(u64, Vec<ReadStep>)> = Vec::new();
+        for choice in &of.types {
+            let mut inside = Vec::new();
+            let Ok(add) = i32::try_from(of.offset(choice.align)) else { continue };
+            self.follow(data, add, &choice.of, depth, &mut inside);
+            let mut places: Vec<u64> = choice.vtables.iter().map(|vtable| page_offset(*vtable)).collect();
+            places.sort_unstable();
+            places.dedup();
+            for place in places.into_iter().filter(|_| !inside.is_empty()) {
+                match choices.binary_search_by_key(&place, |(known, _)| *known) {
+                    Ok(at) => choices.get_mut(at).into_iter().for_each(|(_, steps)| steps.extend(&inside)),
+                    Err(at) => choices.insert(at, (place, inside.clone())),
+                }
+            }
+        }
+        by_page_offset(vtable, &choices, steps);
     }
 
     /// Adds the steps of each variant behind a test of the discriminant.

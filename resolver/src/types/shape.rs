@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::collection::Collection;
+use super::dynamic::Dynamic;
 use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
@@ -90,6 +91,8 @@ pub enum Shape {
     /// Elements of one type that are stored elsewhere, described by a pointer and a length: Rust's
     /// `&[T]`, `&str`, `Vec`, `String`, `Rc<str>`.
     Sequence(Arc<Sequence>),
+    /// A pointer of Rust to a value of a type that only its vtable tells: `Box<dyn Shape>`.
+    Dynamic(Arc<Dynamic<Arc<Type>>>),
     /// A map, list or another type of a library, whose values are not its members.
     Collection(Arc<Collection<Arc<Type>>>),
     /// A type that is not described or not supported.

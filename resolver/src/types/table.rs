@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collection, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+use super::{Collection, Dynamic, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
 use crate::english::types::opaque;
 use crate::json::{JsonError, objects};
 
@@ -66,6 +66,7 @@ enum FlatShape {
     CText(FlatSequence),
     Elements(FlatSequence),
     Collection(Collection<TypeNumber>),
+    Dynamic(Dynamic<TypeNumber>),
     Opaque(Arc<str>),
 }
 
@@ -256,6 +257,9 @@ impl TableWriter {
             Shape::Collection(collection) => {
                 FlatShape::Collection(collection.with_types(|of| self.number(of, depth).ok_or(())).ok()?)
             }
+            Shape::Dynamic(dynamic) => {
+                FlatShape::Dynamic(dynamic.with_types(|of| self.number(of, depth).ok_or(())).ok()?)
+            }
             Shape::Opaque(reason) => FlatShape::Opaque(opaque(reason).into()),
         })
     }
@@ -351,6 +355,7 @@ impl TableReader {
             FlatShape::Collection(collection) => {
                 Shape::Collection(Arc::new(collection.with_types(|number| self.get(*number))?))
             }
+            FlatShape::Dynamic(dynamic) => Shape::Dynamic(Arc::new(dynamic.with_types(|number| self.get(*number))?)),
             FlatShape::Opaque(words) => Shape::Opaque(OpaqueReason::Filed(Arc::clone(words))),
         })
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::ValueProblem;
 use super::float::{Class, Float};
+use super::wrappers::short_name;
 
 /// A value, with what its pointers lead to.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub enum ValueTree {
     Text(TextValue),
     /// An address.
     Address(Box<AddressValue>),
+    /// A pointer to a value whose type only the vtable tells.
+    Dynamic(Box<DynamicValue>),
     /// An enumerator.
     Enumerator {
         /// Its name.
@@ -117,6 +120,24 @@ pub enum AddressKind {
     Reference,
     /// A pointer that owns its target: `Box`, `Rc`.
     Owner,
+}
+
+/// A pointer of Rust to a value whose type only the vtable tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DynamicValue {
+    /// The trait: `dyn shop::Shape`.
+    pub of: Arc<str>,
+    /// The address of the value, or of the counts before it.
+    pub address: u64,
+    /// The address of the vtable.
+    pub vtable: u64,
+    /// What kind of pointer it is.
+    pub kind: AddressKind,
+    /// The types that have the vtable, by their names with scopes: several if they share it, and none if no
+    /// type of the image has it.
+    pub types: Vec<Arc<str>>,
+    /// The value. `None` if the type is not known, the pointer is not followed, or nothing can be read there.
+    pub value: Option<ValueTree>,
 }
 
 /// A structure, tuple, class or union.
@@ -215,6 +236,17 @@ impl From<f64> for FloatValue {
     }
 }
 
+impl DynamicValue {
+    /// The name of the type, if it is known and the value does not say it itself.
+    pub(super) fn untold_type(&self) -> Option<&str> {
+        let [name] = &*self.types else { return None };
+        match &self.value {
+            Some(ValueTree::Structure(structure)) if *structure.name == *short_name(name) => None,
+            _ => Some(name),
+        }
+    }
+}
+
 impl ListValue {
     /// How many elements are missing: 0 if none is, `None` if that is not known.
     #[must_use]
@@ -248,6 +280,7 @@ impl ValueTree {
             Self::Cut => true,
             Self::Text(text) => text.is_cut,
             Self::Address(address) => address.to.as_ref().is_some_and(Self::is_cut),
+            Self::Dynamic(dynamic) => dynamic.value.as_ref().is_some_and(Self::is_cut),
             Self::Structure(structure) => structure.is_cut || any(&structure.members),
             Self::Variant(variant) => variant.value.is_cut() || any(&variant.common),
             Self::Interval(interval) => [&interval.start, &interval.end].into_iter().flatten().any(Self::is_cut),

@@ -3,8 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq as _, Serializer};
 
 use super::tree::{
-    AddressKind, AddressValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue,
-    TextValue, ValueTree, VariantValue,
+    AddressKind, AddressValue, DynamicValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
+    StructureValue, TextValue, ValueTree, VariantValue,
 };
 use super::tree_members::VariantRole;
 use super::{OPTIONAL, OpaqueReason, ValueProblem};
@@ -36,6 +36,7 @@ impl Serialize for ValueTree {
             },
             Self::Text(text) => text.serialize(serializer),
             Self::Address(address) => address.serialize(serializer),
+            Self::Dynamic(dynamic) => dynamic.serialize(serializer),
             Self::Enumerator { name, .. } => serializer.serialize_str(name),
             Self::Flags { names, .. } => serializer.serialize_str(names),
             Self::Structure(structure) => structure.serialize(serializer),
@@ -109,6 +110,26 @@ impl Serialize for AddressValue {
                 object.end()
             }
         }
+    }
+}
+
+impl Serialize for DynamicValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { address, vtable, types, value, .. } = self;
+        let mut object = serializer.serialize_map(None)?;
+        match &**types {
+            [] => object.serialize_entry("dyn", &())?,
+            [name] => object.serialize_entry("dyn", &**name)?,
+            names => object.serialize_entry("dyn", &names.iter().map(|name| &**name).collect::<Vec<_>>())?,
+        }
+        match value {
+            Some(value) => object.serialize_entry("value", value)?,
+            None => {
+                object.serialize_entry("@", &Hexadecimal(*address))?;
+                object.serialize_entry("vtable", &Hexadecimal(*vtable))?;
+            }
+        }
+        object.end()
     }
 }
 

@@ -16,13 +16,13 @@ use super::names::are_flags;
 use super::notation::{Notation, in_notation};
 use super::object::{Object, ReadContext, number};
 use super::tree::{
-    AddressKind, AddressValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue, StructureValue, TextValue,
-    ValueTree, VariantValue,
+    AddressKind, AddressValue, DynamicValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue,
+    StructureValue, TextValue, ValueTree, VariantValue,
 };
 use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
 use super::{
-    Collection, CollectionLayout, CollectionPart, Language, Member, MemberChoice, OpaqueReason, Sequence, SequenceKind,
-    Shape, Type, ValueProblem, Variants,
+    Collection, CollectionLayout, CollectionPart, Dynamic, DynamicType, Language, Member, MemberChoice, NumberPlace,
+    OpaqueReason, Sequence, SequenceKind, Shape, Type, ValueProblem, Variants,
 };
 
 /// Maximum nesting depth of types.
@@ -155,6 +155,7 @@ impl TreeReader<'_> {
             Shape::Array { element, count, stride } => self.array(element, *count, *stride, object, at)?,
             Shape::Sequence(sequence) => self.sequence(sequence, object, at)?,
             Shape::Collection(collection) => self.collection(collection, object, at)?,
+            Shape::Dynamic(dynamic) => self.dynamic(of, dynamic, object, at)?,
             Shape::Opaque(reason) => {
                 let size = of.size.filter(|size| (1..=32).contains(size));
                 let bytes = size.and_then(|size| object.bytes(at.bit, size).ok()).unwrap_or_default().to_vec();
@@ -206,6 +207,38 @@ impl TreeReader<'_> {
             Shape::Pointer { to } => self.behind(kind, address, to.as_deref().map(|to| (0, to))),
             _ => pointer(kind, address, None),
         })
+    }
+
+    /// A pointer to a value whose type its vtable tells.
+    fn dynamic(
+        &mut self,
+        of: &Type,
+        dynamic: &Dynamic<Arc<Type>>,
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        let number = |offset| place_number(object, at.bit, NumberPlace { offset, size: 8 }, self.context);
+        let (address, vtable) = (number(dynamic.data)?, number(dynamic.vtable)?);
+        let linked = self.context.load_bias.map(|bias| vtable.wrapping_sub(bias));
+        let is_it = |of: &&DynamicType<Arc<Type>>| linked.is_some_and(|linked| of.vtables.contains(&linked));
+        let types: Vec<_> = dynamic.types.iter().filter(is_it).collect();
+        let kind = match of.name.as_bytes().first() {
+            Some(b'*') => AddressKind::Raw,
+            Some(b'&') => AddressKind::Reference,
+            _ => AddressKind::Owner,
+        };
+        let value = match &*types {
+            [of] if kind != AddressKind::Raw || self.follows_raw => {
+                match self.follow(address.wrapping_add(dynamic.offset(of.align)), &of.of) {
+                    None if self.ends_at(&of.of) => Some(ValueTree::Cut),
+                    value => value,
+                }
+            }
+            _ => None,
+        };
+        let types = types.into_iter().map(|of| Arc::clone(&of.name)).collect();
+        let of = Arc::clone(&dynamic.of);
+        Ok(ValueTree::Dynamic(Box::new(DynamicValue { of, address, vtable, kind, types, value })))
     }
 
     /// What a reference or an owner leads to: the type, and its distance from the address; no type if the
@@ -602,6 +635,7 @@ fn length(value: &ValueTree) -> usize {
         ValueTree::Flags { names, .. } => names.len(),
         ValueTree::Address(address) if address.to.is_some() && address.kind != AddressKind::Raw => 1,
         ValueTree::Address(address) => (address.address.checked_ilog2().unwrap_or(0) / 4) as usize + 3,
+        ValueTree::Dynamic(dynamic) => dynamic.untold_type().map_or(32, str::len),
         ValueTree::Problem(_) => 16,
         ValueTree::Structure(_) | ValueTree::Variant(_) => 0,
         _ => 4,

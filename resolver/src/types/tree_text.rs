@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use super::tree::{
-    AddressKind, AddressValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue, TextValue, ValueTree,
+    AddressKind, AddressValue, DynamicValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue,
+    TextValue, ValueTree,
 };
 use super::{Language, quote};
 use crate::english::values::problem;
@@ -54,6 +55,7 @@ impl TreeWriter<'_> {
             ValueTree::Float(float) => self.push(&float.text),
             ValueTree::Text(text) => self.text(text),
             ValueTree::Address(address) => self.address(address),
+            ValueTree::Dynamic(dynamic) => self.dynamic(dynamic),
             ValueTree::Enumerator { name, .. } => self.push(name),
             ValueTree::Flags { names, .. } => self.push(names),
             ValueTree::Structure(structure) => self.structure(structure),
@@ -103,6 +105,28 @@ impl TreeWriter<'_> {
                 self.push(" ");
             }
             self.value(to);
+        }
+    }
+
+    fn dynamic(&mut self, dynamic: &DynamicValue) {
+        let DynamicValue { of, address, vtable, kind, types, value } = dynamic;
+        let at = match kind {
+            AddressKind::Raw => {
+                _ = write!(self.out, "{address:#x} ");
+                String::new()
+            }
+            _ => format!(" at {address:#x}"),
+        };
+        match (value, &**types) {
+            (Some(value), _) => {
+                self.push(if *kind == AddressKind::Reference { "&" } else { "" });
+                if let Some(name) = dynamic.untold_type() {
+                    _ = write!(self.out, "<{name}> ");
+                }
+                self.value(value);
+            }
+            (None, []) => _ = write!(self.out, "<{of}{at}, vtable {vtable:#x}>"),
+            (None, types) => _ = write!(self.out, "<{}{at}>", types.join(" or ")),
         }
     }
 

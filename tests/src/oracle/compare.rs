@@ -126,7 +126,9 @@ fn scalars(ty: &Type, ours: Bits<'_>, theirs: Bits<'_>) -> Outcome {
         }
         Shape::Sequence(of) => sequence(of, ours, theirs),
         Shape::Variants(of) => variants(of, ours, theirs),
-        Shape::Union { .. } | Shape::Array { .. } | Shape::Collection(_) | Shape::Opaque(_) => Outcome::Unknown,
+        Shape::Union { .. } | Shape::Array { .. } | Shape::Collection(_) | Shape::Dynamic(_) | Shape::Opaque(_) => {
+            Outcome::Unknown
+        }
     }
 }
 

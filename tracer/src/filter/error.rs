@@ -184,6 +184,11 @@ pub enum Mismatch {
         /// The member.
         name: Arc<str>,
     },
+    /// It is, or is in, a value whose type only a vtable tells.
+    DynamicMember {
+        /// The path to it.
+        name: Arc<str>,
+    },
     /// A member is laid out in a way that is not supported.
     MemberUnsupported {
         /// The member.
@@ -262,6 +267,9 @@ impl Display for Mismatch {
             }
             Self::MemberTooFar { name } => {
                 write!(f, "too many pointers lead to `{name}`: its type is not known there")
+            }
+            Self::DynamicMember { name } => {
+                write!(f, "{name} is a `dyn`: its type is known only when the marker is passed")
             }
             Self::MemberUnsupported { name } => {
                 write!(f, "`{name}` is of a size or in a place that is not supported")

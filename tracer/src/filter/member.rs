@@ -93,6 +93,7 @@ impl<'s> NamedMember<'s> {
         let names = || self.place.clone().names(self.shown.language);
         let (of, name): (Arc<str>, Arc<str>) = (Arc::clone(&self.name), name.into());
         match problem {
+            MemberProblem::Dynamic => Mismatch::DynamicMember { name: of },
             MemberProblem::TooFar => Mismatch::MemberTooFar { name: format!("{of}.{name}").into() },
             MemberProblem::Discriminant | MemberProblem::Size => Mismatch::MemberUnsupported { name: of },
             MemberProblem::InSeveralVariants => {
@@ -115,6 +116,7 @@ impl<'s> NamedMember<'s> {
     fn content(&self, is_optional: bool) -> Result<(MemberPlace, MemberContent), Mismatch> {
         let language = self.shown.language;
         self.place.clone().content(language, is_optional).map_err(|problem| match problem {
+            MemberProblem::Dynamic => Mismatch::DynamicMember { name: Arc::clone(&self.name) },
             MemberProblem::TooFar => Mismatch::MemberTooFar { name: Arc::clone(&self.name) },
             MemberProblem::Discriminant | MemberProblem::Size => {
                 Mismatch::MemberUnsupported { name: Arc::clone(&self.name) }
