@@ -73,7 +73,7 @@ impl<'a> TypeMaker<'a> {
                     .map(|_| {
                         let value = i128::from(self.number() as i64);
                         let values = self.flag().then(|| vec![(value, value.wrapping_add(1))]);
-                        Variant { values, name: self.name(), members: self.members() }
+                        Variant { values, name: self.name(), members: self.members(), state: None }
                     })
                     .collect();
                 Shape::Variants(Arc::new(Variants { discriminant, variants, common: self.members() }))

@@ -13,6 +13,7 @@ cfg_if::cfg_if! {
         mod entry_values;
         mod expressions;
         mod function_pointers;
+        mod futures;
         mod groups;
         mod hostile;
         mod intervals;

@@ -71,7 +71,7 @@ impl<'s> DebugInfo<'s> {
         let units = Arc::new(Units::new(sections, supplementary, files));
         let lines = Arc::new(Lines::new(&units));
         let scopes = Arc::new(Scopes::new(&lines));
-        let types = Arc::new(Types::new(&units, views));
+        let types = Arc::new(Types::new(&lines, views));
         Self { names: ScopeNames::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
     }
 

@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use gimli::{AttributeValue, constants as dw};
 
+use super::coroutines::{captured_name, is_async_fn, is_closure};
 use super::members::{MemberBits, RawMember};
 use super::trait_objects::RawDynamicType;
 use super::types::Types;
 use super::types::{TypeRef, constant, is_aggregate, is_pointer, is_reference, wrap};
 use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
+use super::variants::RawVariants;
 use super::views::{RawView, RecordPart, Spot};
 use crate::Error;
 use crate::text;
 use crate::types::{
-    Collection, CollectionPart, Dynamic, DynamicType, Language, Member, NULLOPT, NULLPTR, OPTIONAL, OpaqueReason,
-    Sequence, Shape, TARGET, Type, VALUELESS, Variant, Variants,
+    Collection, CollectionPart, Dynamic, DynamicType, FutureState, Language, Member, NULLOPT, NULLPTR, OPTIONAL,
+    OpaqueReason, Sequence, Shape, TARGET, Type, VALUELESS, Variant, Variants,
 };
 
 /// The most types in one description.
@@ -134,8 +136,13 @@ impl<'a, 's> Describer<'a, 's> {
         Ok(described)
     }
 
-    /// The name of a type. A reference has its own, because that says what it is.
+    /// The name of a type. A reference has its own, because that says what it is, and a closure has the
+    /// function around it.
     fn named(&self, of: TypeRef) -> Result<String, Error> {
+        let name = self.info.type_name(Some(of))?;
+        if is_closure(&name) && self.info.language(of.die) == Language::Rust {
+            return self.info.closure_path(of.die, &name);
+        }
         if self.info.type_tag(of)? == dw::DW_TAG_typedef {
             if let Some(reference) = self.info.strip(of)? {
                 if is_reference(self.info.type_tag(reference)?) {
@@ -143,7 +150,7 @@ impl<'a, 's> Describer<'a, 's> {
                 }
             }
         }
-        self.info.type_name(Some(of))
+        Ok(name)
     }
 
     /// The type of a part. An error here makes only this part opaque.
@@ -344,10 +351,16 @@ impl<'a, 's> Describer<'a, 's> {
                     None => None,
                 };
                 let mut described = Vec::with_capacity(variants.variants.len());
+                let name = self.info.text_name(die)?;
+                if is_closure(&name) {
+                    if let Some(variants) = self.states(&variants, is_async_fn(&name), depth, nesting)? {
+                        return Ok(Shape::Variants(Arc::new(Variants { discriminant, variants, common: Vec::new() })));
+                    }
+                }
                 for raw in &variants.variants {
                     let name = raw.name().into();
                     let members = self.all(&raw.members, depth, nesting);
-                    described.push(Variant { values: raw.values.clone(), name, members });
+                    described.push(Variant { values: raw.values.clone(), name, members, state: None });
                 }
                 let common = self.info.members(die)?;
                 let common = self.all(&common, depth, nesting);
@@ -378,9 +391,41 @@ impl<'a, 's> Describer<'a, 's> {
         Ok(Some(Dynamic { of, data, vtable, counts, types }))
     }
 
+    /// The states of a future, with the variables that it has in each. `None` if it is none.
+    fn states(
+        &mut self,
+        variants: &RawVariants,
+        is_async_fn: bool,
+        depth: u32,
+        nesting: u32,
+    ) -> Result<Option<Vec<Variant>>, Error> {
+        let mut states: Vec<Variant> = Vec::with_capacity(variants.variants.len());
+        let mut captured: Vec<Arc<str>> = Vec::new();
+        for raw in &variants.variants {
+            let Some((name, state)) = self.info.future_state(raw)? else { return Ok(None) };
+            let mut members = self.all(&raw.members, depth, nesting);
+            if let [member] = &mut *members {
+                let inner = match &member.of.shape {
+                    Shape::Struct { members } => members.to_vec(),
+                    _ => Vec::new(),
+                };
+                if state == FutureState::Unresumed {
+                    captured = inner.iter().map(|member| Arc::clone(&member.name)).collect();
+                }
+                let kept = kept_variables(inner, &state, &captured, is_async_fn);
+                member.of = Arc::new(Type { shape: Shape::Struct { members: kept.into() }, ..Type::clone(&member.of) });
+            }
+            states.push(Variant { values: raw.values.clone(), name: name.into(), members, state: Some(state) });
+        }
+        Ok(Some(states))
+    }
+
     /// A structure or union as the members that it has.
     fn plain(&mut self, die: Die, is_union: bool, depth: u32, nesting: u32) -> Result<Shape, Error> {
-        let members = self.info.members(die)?;
+        let mut members = self.info.members(die)?;
+        if self.info.language(die) == Language::Rust && is_closure(&self.info.text_name(die)?) {
+            members.iter_mut().for_each(|member| member.name = captured_name(&member.name).to_owned());
+        }
         let members = self.all(&members, depth, nesting).into();
         Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
     }
@@ -436,6 +481,7 @@ impl<'a, 's> Describer<'a, 's> {
                         values,
                         name: name.into(),
                         members: vec![Member { name: "".into(), bit_offset, bit_size: None, of }],
+                        state: None,
                     }
                 };
                 let discriminant = self.part((state.bit, state.of), nesting);
@@ -454,7 +500,7 @@ impl<'a, 's> Describer<'a, 's> {
                 let variant = |values, shape| {
                     let of = Arc::new(Type { name: "".into(), size: None, shape });
                     let member = Member { name: "".into(), bit_offset: 0, bit_size: None, of };
-                    Variant { values, name: OPTIONAL.into(), members: vec![member] }
+                    Variant { values, name: OPTIONAL.into(), members: vec![member], state: None }
                 };
                 let variants =
                     vec![variant(Some(vec![inline_tags]), Shape::Collection(Arc::new(inline))), variant(None, heap)];
@@ -539,9 +585,36 @@ impl<'a, 's> Describer<'a, 's> {
     }
 }
 
+/// The variables that a future has in a state, of those that rustc describes: behind those that live there,
+/// it describes all that were captured.
+fn kept_variables(mut all: Vec<Member>, state: &FutureState, captured: &[Arc<str>], is_async_fn: bool) -> Vec<Member> {
+    match state {
+        FutureState::Unresumed => {}
+        // They are dropped.
+        FutureState::Returned | FutureState::Panicked => all.clear(),
+        FutureState::Suspended { .. } => {
+            // Those without a name in the source.
+            let is_hidden = |name: &str| name.strip_prefix("__").is_some_and(|number| number.parse::<u32>().is_ok());
+            let own = all.len().saturating_sub(captured.len());
+            let is_captured = all.iter().skip(own).map(|member| &member.name).eq(captured);
+            if is_captured {
+                let mut behind = all.split_off(own);
+                // The parameters of a function are moved to variables before its first statement.
+                behind.retain(|member| !is_async_fn && all.iter().all(|known| known.name != member.name));
+                all.extend(behind);
+            }
+            all.retain(|member| !is_hidden(&member.name));
+        }
+    }
+    for member in &mut all {
+        member.name = captured_name(&member.name).into();
+    }
+    all
+}
+
 /// A variant with one member, which a number in a range stands for.
 fn variant(name: &str, values: (i128, i128), member: Member) -> Variant {
-    Variant { values: Some(vec![values]), name: name.into(), members: vec![member] }
+    Variant { values: Some(vec![values]), name: name.into(), members: vec![member], state: None }
 }
 
 /// What stands for a value that is not there: the only enumerator of the number that says so.

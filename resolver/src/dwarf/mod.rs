@@ -10,6 +10,7 @@
 
 mod aranges;
 mod call_frames;
+mod coroutines;
 mod debug_info;
 mod declaring_block;
 mod definitions;

@@ -270,9 +270,9 @@ mod tests {
         assert_eq!(of("<shop::Circle as shop::Shape>"), Some(("shop::Circle", "shop::Shape")));
         let closure = "main::main::{closure_env#0}<fn(u8) -> u8>";
         let call = "core::ops::function::Fn<(u32)>";
-        assert_eq!(of(&format!("<{closure} as {call}>")), Some((closure, call)));
+        assert_eq!(names_of_vtable(&format!("<{closure} as {call}>")), Some((closure, call)));
         let nested = "alloc::boxed::Box<(dyn a::B + core::marker::Send), alloc::alloc::Global>";
-        assert_eq!(of(&format!("<{nested} as a::B>")), Some((nested, "a::B")));
+        assert_eq!(names_of_vtable(&format!("<{nested} as a::B>")), Some((nested, "a::B")));
         assert_eq!(of("<&mut u32 as _>"), Some(("&mut u32", "_")));
         assert_eq!((of("u32"), of("<u32>")), (None, None));
     }

@@ -26,6 +26,8 @@ pub(super) struct RawVariant {
     pub(super) values: Option<Vec<(i128, i128)>>,
     /// Its members.
     pub(super) members: Vec<RawMember>,
+    /// Its entry.
+    pub(super) die: Die,
 }
 
 impl RawVariant {
@@ -58,7 +60,7 @@ impl Types<'_> {
         for (child, tag) in self.units.children(part)? {
             if tag == dw::DW_TAG_variant && variants.len() < MOST {
                 let values = self.variant_values(child, size, signed)?;
-                variants.push(RawVariant { values, members: self.members(child)? });
+                variants.push(RawVariant { values, members: self.members(child)?, die: child });
             }
         }
         Ok(Some(RawVariants { discriminant, variants }))

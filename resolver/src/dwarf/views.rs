@@ -82,7 +82,7 @@ impl Types<'_> {
 
     /// The names of the scopes around a type, the outermost first, without their parameters. Anonymous
     /// scopes are left out.
-    fn scopes_of(&self, die: Die) -> Result<Vec<String>, Error> {
+    pub(super) fn scopes_of(&self, die: Die) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for outer in self.type_scopes(die.unit)?.around(die) {
             let name = self.text_name(outer)?;

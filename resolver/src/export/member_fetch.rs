@@ -406,7 +406,7 @@ mod tests {
         let tag = of("u8", 1, Shape::Integer { signed: false });
         let variant = |name: &str, values, members: Vec<Member>| {
             let of = of(name, 8, Shape::Struct { members: members.into() });
-            Variant { values, name: name.into(), members: vec![member(name, 0, &of)] }
+            Variant { values, name: name.into(), members: vec![member(name, 0, &of)], state: None }
         };
         let value = member("__0", 1, &tag);
         let variants = vec![variant("None", Some(vec![(0xfe, 0x101)]), vec![]), variant("Some", None, vec![value])];

@@ -25,6 +25,10 @@ pub fn name_functions(tree: &mut ValueTree, find: &mut dyn FnMut(u64) -> Option<
             all(&mut variant.common, find);
         }
         ValueTree::Dynamic(dynamic) => dynamic.value.iter_mut().for_each(|value| name_functions(value, find)),
+        ValueTree::Future(future) => {
+            all(&mut future.variables, find);
+            future.awaited.iter_mut().for_each(|awaited| name_functions(awaited, find));
+        }
         ValueTree::List(list) => list.items.iter_mut().for_each(|item| name_functions(item, find)),
         ValueTree::Map(map) => map.entries.iter_mut().for_each(|(key, value)| {
             name_functions(key, find);

@@ -53,12 +53,12 @@ pub use printf::printf;
 pub use problem::ValueProblem;
 pub use read_table::{FollowStep, MAX_READ_STEPS, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 pub use render::{RenderedText, render};
-pub use shape::{Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
-pub(crate) use shape::{NULLOPT, NULLPTR, OPTIONAL, TARGET, VALUELESS};
+pub(crate) use shape::{AWAITED, NULLOPT, NULLPTR, OPTIONAL, TARGET, VALUELESS};
+pub use shape::{FutureState, Language, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
 pub use table::{MAX_TYPE_NESTING, MAX_TYPES, TypeTable};
 pub use tree::{
-    AddressKind, AddressValue, DynamicValue, FloatValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
-    StructureValue, TextValue, ValueTree, VariantValue,
+    AddressKind, AddressValue, DynamicValue, FloatValue, FutureValue, IntegerValue, IntervalValue, ListValue, MapValue,
+    MemberValue, StructureValue, TextValue, ValueTree, VariantValue,
 };
 pub use tree_json::write_json;
 pub use tree_members::VariantRole;

@@ -478,6 +478,7 @@ mod tests {
             values,
             name: name.into(),
             members: vec![member(name, 0, of)],
+            state: None,
         };
         let none = structure("None", 16, vec![]);
         let with = |some_values| {

@@ -125,6 +125,7 @@ mod tests {
             values,
             name: name.into(),
             members: vec![member(name, 0, of)],
+            state: None,
         };
         let none = structure("None", 4, vec![]);
         let variants = vec![variant("None", &none, Some(vec![(0, 0), (250, 255)])), variant("Some", &some, None)];

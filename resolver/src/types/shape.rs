@@ -221,4 +221,39 @@ pub struct Variant {
     pub name: Arc<str>,
     /// The members. A Rust variant has one: the structure with the variant's name.
     pub members: Vec<Member>,
+    /// The state that it stands for in the future of an `async` function or block. `None` in other types.
+    pub state: Option<FutureState>,
 }
+
+/// A state of the future of an `async` function or block of Rust.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FutureState {
+    /// It was not polled yet.
+    Unresumed,
+    /// It waits for another future.
+    Suspended {
+        /// The file and the line where it waits. `None` if the debug information does not tell.
+        at: Option<(Arc<str>, u32)>,
+    },
+    /// It is done.
+    Returned,
+    /// It panicked.
+    Panicked,
+}
+
+impl FutureState {
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Unresumed => "unresumed",
+            Self::Suspended { .. } => "suspended",
+            Self::Returned => "returned",
+            Self::Panicked => "panicked",
+        }
+    }
+}
+
+/// The member of a [`FutureState::Suspended`] that is the future for which it waits.
+pub(crate) const AWAITED: &str = "__awaitee";

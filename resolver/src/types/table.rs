@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collection, Dynamic, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants};
+use super::{
+    Collection, Dynamic, FutureState, Member, OpaqueReason, Sequence, SequenceKind, Shape, Type, Variant, Variants,
+};
 use crate::english::types::opaque;
 use crate::json::{JsonError, objects};
 
@@ -99,6 +101,8 @@ struct FlatVariant {
     values: Option<Vec<(Wide, Wide)>>,
     #[serde(deserialize_with = "objects")]
     members: Vec<FlatMember>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state: Option<FutureState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -286,10 +290,11 @@ impl TableWriter {
             None => None,
         };
         let mut flat = Vec::with_capacity(variants.variants.len());
-        for Variant { values, name, members } in &variants.variants {
+        for Variant { values, name, members, state } in &variants.variants {
             let range = |(low, high): &(i128, i128)| ((*low).into(), (*high).into());
             let values = values.as_ref().map(|ranges| ranges.iter().map(range).collect());
-            flat.push(FlatVariant { name: Arc::clone(name), values, members: self.members(members, depth)? });
+            let (name, members, state) = (Arc::clone(name), self.members(members, depth)?, state.clone());
+            flat.push(FlatVariant { name, values, members, state });
         }
         Some(FlatVariants { by, variants: flat, common: self.members(&variants.common, depth)? })
     }
@@ -378,13 +383,14 @@ impl TableReader {
     fn variants(&mut self, flat: &FlatVariants) -> Result<Variants, String> {
         let discriminant = flat.by.as_ref().map(|member| self.member(member)).transpose()?;
         let mut variants = Vec::with_capacity(flat.variants.len());
-        for FlatVariant { name, values, members } in &flat.variants {
+        for FlatVariant { name, values, members, state } in &flat.variants {
             let range = |(low, high): &(Wide, Wide)| Ok((low.number()?, high.number()?));
             let values: Option<Result<Vec<_>, String>> = values.as_ref().map(|all| all.iter().map(range).collect());
             variants.push(Variant {
                 values: values.transpose()?,
                 name: Arc::clone(name),
                 members: self.members(members)?,
+                state: state.clone(),
             });
         }
         Ok(Variants { discriminant, variants, common: self.members(&flat.common)? })
@@ -443,8 +449,12 @@ mod tests {
             length: member("", 0, &word),
             element: Some(Arc::clone(&byte)),
         };
-        let variant =
-            |values, name: &str| Variant { values, name: name.into(), members: vec![member(name, 0, &structure)] };
+        let variant = |values, name: &str| Variant {
+            values,
+            name: name.into(),
+            members: vec![member(name, 0, &structure)],
+            state: None,
+        };
         let variants = Variants {
             discriminant: Some(member("", 0, &byte)),
             variants: vec![variant(Some(vec![(-1, 3), (i128::MIN, i128::MAX)]), "A"), variant(None, "B")],

@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ValueProblem;
 use super::float::{Class, Float};
 use super::wrappers::short_name;
+use super::{FutureState, ValueProblem};
 
 /// A value, with what its pointers lead to.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,8 @@ pub enum ValueTree {
     Structure(StructureValue),
     /// A value of a type with variants.
     Variant(Box<VariantValue>),
+    /// The future of an `async` function or block.
+    Future(Box<FutureValue>),
     /// An array, list or set.
     List(ListValue),
     /// A map.
@@ -175,6 +177,21 @@ pub struct VariantValue {
     pub common: Vec<MemberValue>,
 }
 
+/// The future of an `async` function or block of Rust.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FutureValue {
+    /// Its name with the scopes: `shop::fetch::{async_fn#0}`.
+    pub name: Arc<str>,
+    /// Its state.
+    pub state: FutureState,
+    /// The variables that it keeps.
+    pub variables: Vec<MemberValue>,
+    /// What it waits for; `None` if that is not known, and in other states.
+    pub awaited: Option<ValueTree>,
+    /// Whether variables are missing at the end, because a limit was reached.
+    pub is_cut: bool,
+}
+
 /// An array, list or set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListValue {
@@ -241,7 +258,10 @@ impl DynamicValue {
     pub(super) fn untold_type(&self) -> Option<&str> {
         let [name] = &*self.types else { return None };
         match &self.value {
+            // A closure and a future have the function in their names.
+            Some(ValueTree::Structure(structure)) if structure.name.ends_with('}') => None,
             Some(ValueTree::Structure(structure)) if *structure.name == *short_name(name) => None,
+            Some(ValueTree::Future(_)) => None,
             _ => Some(name),
         }
     }
@@ -283,6 +303,9 @@ impl ValueTree {
             Self::Dynamic(dynamic) => dynamic.value.as_ref().is_some_and(Self::is_cut),
             Self::Structure(structure) => structure.is_cut || any(&structure.members),
             Self::Variant(variant) => variant.value.is_cut() || any(&variant.common),
+            Self::Future(future) => {
+                future.is_cut || any(&future.variables) || future.awaited.as_ref().is_some_and(Self::is_cut)
+            }
             Self::Interval(interval) => [&interval.start, &interval.end].into_iter().flatten().any(Self::is_cut),
             Self::List(list) => list.rest() != Some(0) || list.items.iter().any(Self::is_cut),
             Self::Map(map) => {

@@ -3,11 +3,11 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq as _, Serializer};
 
 use super::tree::{
-    AddressKind, AddressValue, DynamicValue, IntegerValue, IntervalValue, ListValue, MapValue, MemberValue,
-    StructureValue, TextValue, ValueTree, VariantValue,
+    AddressKind, AddressValue, DynamicValue, FutureValue, IntegerValue, IntervalValue, ListValue, MapValue,
+    MemberValue, StructureValue, TextValue, ValueTree, VariantValue,
 };
 use super::tree_members::VariantRole;
-use super::{OPTIONAL, OpaqueReason, ValueProblem};
+use super::{FutureState, OPTIONAL, OpaqueReason, ValueProblem};
 use crate::english::types::opaque;
 use crate::json::Hexadecimal;
 use crate::text::{from_bytes, hexadecimal};
@@ -41,6 +41,7 @@ impl Serialize for ValueTree {
             Self::Flags { names, .. } => serializer.serialize_str(names),
             Self::Structure(structure) => structure.serialize(serializer),
             Self::Variant(variant) => variant.serialize(serializer),
+            Self::Future(future) => future.serialize(serializer),
             Self::List(list) => list.serialize(serializer),
             Self::Map(map) => map.serialize(serializer),
             Self::Duration(duration) => serializer.collect_str(&format_args!("{duration:?}")),
@@ -224,6 +225,38 @@ impl Serialize for VariantValue {
                 object.end()
             }
         }
+    }
+}
+
+/// The variables of a future, and whether some are missing.
+struct FutureVariables<'v>(&'v [MemberValue], bool);
+
+impl Serialize for FutureVariables<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        self.0.iter().try_for_each(|MemberValue { name, value }| object.serialize_entry(&**name, value))?;
+        if self.1 {
+            object.serialize_entry("..", &None::<u64>)?;
+        }
+        object.end()
+    }
+}
+
+impl Serialize for FutureValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { name, state, variables, awaited, is_cut } = self;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("future", &**name)?;
+        object.serialize_entry("state", state.word())?;
+        if let FutureState::Suspended { at: Some((file, line)) } = state {
+            object.serialize_entry("file", &**file)?;
+            object.serialize_entry("line", line)?;
+        }
+        object.serialize_entry("variables", &FutureVariables(variables, *is_cut))?;
+        if let Some(awaited) = awaited {
+            object.serialize_entry("awaiting", awaited)?;
+        }
+        object.end()
     }
 }
 

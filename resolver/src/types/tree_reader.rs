@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use simple_markers_record::names::write_flags;
 
-use super::OPTIONAL;
 use super::collection_reader::{CollectionEntries, CollectionEntry, entries, number as place_number};
 use super::float::Float;
 use super::layout::{BitRange, choose, ends};
@@ -16,13 +15,14 @@ use super::names::are_flags;
 use super::notation::{Notation, in_notation};
 use super::object::{Object, ReadContext, number};
 use super::tree::{
-    AddressKind, AddressValue, DynamicValue, FloatValue, IntegerValue, ListValue, MapValue, MemberValue,
+    AddressKind, AddressValue, DynamicValue, FloatValue, FutureValue, IntegerValue, ListValue, MapValue, MemberValue,
     StructureValue, TextValue, ValueTree, VariantValue,
 };
 use super::wrappers::{is_letter, is_raw_pointer, pointee, short_name, transparent};
+use super::{AWAITED, OPTIONAL};
 use super::{
-    Collection, CollectionLayout, CollectionPart, Dynamic, DynamicType, Language, Member, MemberChoice, NumberPlace,
-    OpaqueReason, Sequence, SequenceKind, Shape, Type, ValueProblem, Variants,
+    Collection, CollectionLayout, CollectionPart, Dynamic, DynamicType, FutureState, Language, Member, MemberChoice,
+    NumberPlace, OpaqueReason, Sequence, SequenceKind, Shape, Type, ValueProblem, Variants,
 };
 
 /// Maximum nesting depth of types.
@@ -395,8 +395,12 @@ impl TreeReader<'_> {
     ) -> Result<ValueTree, ValueProblem> {
         let (chosen, value) = choose(variants, object, at.bit, self.context)?;
         let is_content = self.is_rust() && Notation::of(of) == Some(Notation::Content);
+        let name_of = Arc::clone(&of.name);
         let of: Arc<str> = short_name(&of.name).into();
         let Some(chosen) = chosen else { return Err(ValueProblem::InvalidDiscriminant { of, value }) };
+        if let Some(state) = &chosen.state {
+            return self.future(Arc::clone(&name_of), state, &chosen.members, object, at);
+        }
         let value = match &*chosen.members {
             [member] => self.value(&member.of, object, at.of_member(member)?),
             members => self.members(Arc::clone(&chosen.name), members, object, at),
@@ -412,6 +416,29 @@ impl TreeReader<'_> {
             common => self.structure_of("".into(), common, object, at).members,
         };
         Ok(ValueTree::Variant(Box::new(VariantValue { of, name: Arc::clone(&chosen.name), value, common })))
+    }
+
+    /// The future of an `async` function or block, whose variables are in the one member of its variant.
+    fn future(
+        &mut self,
+        name: Arc<str>,
+        state: &FutureState,
+        members: &[Member],
+        object: Object<'_>,
+        at: BitRange,
+    ) -> Result<ValueTree, ValueProblem> {
+        let mut structure = StructureValue { name: "".into(), is_tuple: false, members: Vec::new(), is_cut: false };
+        self.spend(name.len().saturating_add(16));
+        if let [Member { of, .. }] = members {
+            if let (Shape::Struct { members: variables }, Some(member)) = (&of.shape, members.first()) {
+                structure = self.structure_of("".into(), variables, object, at.of_member(member)?);
+            }
+        }
+        let StructureValue { members: mut variables, is_cut, .. } = structure;
+        let awaited = variables.iter().rposition(|variable| &*variable.name == AWAITED);
+        let awaited = awaited.map(|at| variables.remove(at).value);
+        let state = state.clone();
+        Ok(ValueTree::Future(Box::new(FutureValue { name, state, variables, awaited, is_cut })))
     }
 
     fn array(

@@ -45,6 +45,7 @@ fn option(payload: &Arc<Type>, byte: u64) -> Arc<Type> {
         values: Some(vec![(value, value)]),
         name: name.into(),
         members: vec![member(name, 0, &structure(name, size, members))],
+        state: None,
     };
     let variants = vec![variant("None", 0, &[]), variant("Some", 1, &[("__0", byte, payload)])];
     let discriminant = Some(member("", 0, &integer("u8", 1, false)));

@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 
 use super::tree::{
-    AddressKind, AddressValue, DynamicValue, IntervalValue, ListValue, MapValue, MemberValue, StructureValue,
-    TextValue, ValueTree,
+    AddressKind, AddressValue, DynamicValue, FutureValue, IntervalValue, ListValue, MapValue, MemberValue,
+    StructureValue, TextValue, ValueTree,
 };
-use super::{Language, quote};
+use super::wrappers::short_name;
+use super::{FutureState, Language, quote};
 use crate::english::values::problem;
 
 /// The longest line that [`write_lines`] does not break, in bytes.
@@ -71,6 +72,7 @@ impl TreeWriter<'_> {
                     self.members("", false, &variant.common, false);
                 }
             }
+            ValueTree::Future(future) => self.future(future),
             ValueTree::List(list) => self.list(list),
             ValueTree::Map(map) => self.map(map),
             ValueTree::Duration(duration) => _ = write!(self.out, "{duration:?}"),
@@ -164,6 +166,30 @@ impl TreeWriter<'_> {
                 writer.push(if is_rust { ": " } else { " = " });
             }
             writer.value(&member.value);
+        });
+    }
+
+    fn future(&mut self, future: &FutureValue) {
+        let FutureValue { name, state, variables, awaited, is_cut } = future;
+        let name = short_name(name);
+        match name.strip_suffix('}').and_then(|name| name.split_once("::{async_fn#")) {
+            Some((function, _)) => _ = write!(self.out, "{function}()"),
+            None => self.push(name),
+        }
+        match state {
+            FutureState::Suspended { at: Some((file, line)) } => _ = write!(self.out, " suspended at {file}:{line}"),
+            state => _ = write!(self.out, " {}", state.word()),
+        }
+        let awaited = awaited.as_ref().map(|awaited| (".await", awaited));
+        let members = variables.iter().map(|variable| (&*variable.name, &variable.value));
+        let members: Vec<(&str, &ValueTree)> = members.chain(awaited).collect();
+        if members.is_empty() && !is_cut {
+            return;
+        }
+        self.bracketed((" { ", " }"), &members, *is_cut, false, |writer, (name, value)| {
+            writer.push(name);
+            writer.push(": ");
+            writer.value(value);
         });
     }
 

@@ -5,13 +5,22 @@ use std::sync::Arc;
 
 use super::{Language, Member, SequenceKind, Shape, Type};
 
-/// The name of a type or variant without path and parameters: `Vec` for `alloc::vec::Vec<u8>`.
+/// The name of a type or variant without path and parameters: `Vec` for `alloc::vec::Vec<u8>`, and
+/// `main::{closure#0}` for `shop::main::{closure#0}`.
 #[must_use]
 pub fn short_name(name: &str) -> &str {
     let base = name.split_once('<').map_or(name, |(base, _)| base);
     match base.starts_with(['&', '*', '(', '[']) {
         true => base,
-        false => base.rsplit_once("::").map_or(base, |(_, last)| last),
+        false => {
+            let mut at = base.rfind("::").map_or(0, |at| at.saturating_add(2));
+            // A closure has the name of its function.
+            while base.get(at..).is_some_and(|last| last.starts_with('{')) && at > 0 {
+                let outer = base.get(..at.saturating_sub(2)).and_then(|outer| outer.rfind("::"));
+                at = outer.map_or(0, |at| at.saturating_add(2));
+            }
+            base.get(at..).unwrap_or(base)
+        }
     }
 }
 

@@ -264,6 +264,7 @@ mod tests {
             values: Some(vec![(value, value)]),
             name: name.into(),
             members: vec![member(name, 0, payload(size))],
+            state: None,
         };
         let variants = Variants {
             discriminant: Some(member("tag", 0, unsigned(1))),
