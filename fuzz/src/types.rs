@@ -97,7 +97,7 @@ impl<'a> TypeMaker<'a> {
                 };
                 let (data, offset, length) = (self.member(), self.number(), self.member());
                 let element = if self.flag() { Some(self.of()) } else { None };
-                Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element }))
+                Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element, capacity: None }))
             }
             12 => Shape::Pointer { to: None },
             _ => Shape::Opaque(OpaqueReason::OnlyDeclared),

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::function_names::FunctionNames;
 
-use crate::process_files::ProcessFiles;
+use crate::mapped_symbols::MappedSymbols;
 use crate::symbols::Symbols;
 
 /// The most names of one address.
 const NAMES: usize = 4;
 
 /// Finds functions in the files of processes.
-pub(crate) struct ProcessFunctions(RefCell<ProcessFiles>);
+pub(crate) struct ProcessFunctions(RefCell<MappedSymbols>);
 
 impl ProcessFunctions {
     /// `folders` have separate debug files.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        Self(RefCell::new(ProcessFiles::new(folders, Symbols::load_names)))
+        Self(RefCell::new(MappedSymbols::new(folders, Symbols::load_names)))
     }
 }
 

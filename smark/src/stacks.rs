@@ -16,7 +16,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 
 use crate::console::Console;
-use crate::process_files::ProcessFiles;
+use crate::mapped_symbols::MappedSymbols;
 use crate::symbols::{Function, Symbols};
 
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
@@ -58,7 +58,7 @@ fn chain(marker: &Marker, site: &Site) -> Vec<Function> {
 /// Says what the frames of stacks are.
 pub(crate) struct Stacks {
     chains: Chains,
-    files: ProcessFiles,
+    files: MappedSymbols,
     /// How many stacks had more frames than are read.
     cut: u64,
 }
@@ -76,7 +76,7 @@ struct Frame {
 impl Stacks {
     /// `folders` have separate debug files.
     pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains) -> Self {
-        Self { chains, files: ProcessFiles::new(folders, Symbols::load), cut: 0 }
+        Self { chains, files: MappedSymbols::new(folders, Symbols::load), cut: 0 }
     }
 
     /// The frames of a hit, and whether more follow.

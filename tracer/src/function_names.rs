@@ -23,9 +23,9 @@ pub trait FunctionNames {
 
 /// No function is known.
 #[derive(Clone, Copy, Debug)]
-pub struct NoNames;
+pub struct NoFunctions;
 
-impl FunctionNames for NoNames {
+impl FunctionNames for NoFunctions {
     fn function(&self, _: &Hit<'_>, _: Option<u64>, _: u64) -> Option<Arc<str>> {
         None
     }

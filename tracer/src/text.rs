@@ -13,7 +13,7 @@ use simple_markers_resolver::types::{
     Language, Limits, MemoryFunction, Names, Object, ReadContext, Shape, Type, printf,
 };
 
-use crate::function_names::{FunctionNames, NoNames};
+use crate::function_names::{FunctionNames, NoFunctions};
 use crate::hit::Hit;
 use crate::plan::{Placeholder, PlannedArgument};
 use crate::value::{Missing, Value};
@@ -48,7 +48,7 @@ impl Format {
     /// `<doubtful>` or `<unreadable>`. A question mark follows a value that is doubtful, and two dots a
     /// text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
-        self.write_named(hit, &NoNames, out);
+        self.write_named(hit, &NoFunctions, out);
     }
 
     /// The same with the names of the functions whose addresses values have.
@@ -238,7 +238,7 @@ pub fn json_why(missing: &Missing<'_>) -> String {
 /// A hit of a marker as a JSON object (`docs/live.md`).
 #[must_use]
 pub fn json(hit: &Hit<'_>) -> Json {
-    json_named(hit, &NoNames)
+    json_named(hit, &NoFunctions)
 }
 
 /// The same with the names of the functions whose addresses values have.

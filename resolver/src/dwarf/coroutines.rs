@@ -1,8 +1,6 @@
 //! Closures and futures as rustc describes them: `{closure_env#0}`, a structure of what it captures, and
 //! `{async_fn_env#0}`, an enum of its states.
 
-use std::sync::Arc;
-
 use gimli::constants as dw;
 
 use super::types::{TypeRef, Types};
@@ -41,7 +39,15 @@ impl Types<'_> {
         Ok(path.join("::"))
     }
 
-    /// The name and the state of a variant of a future, by the name of its structure. `None` if it is none.
+    /// The name of a type with the scopes around it.
+    pub(super) fn path_of(&self, die: Die, name: &str) -> Result<String, Error> {
+        let mut path = self.scopes_of(die)?;
+        path.push(name.to_owned());
+        Ok(path.join("::"))
+    }
+
+    /// The name and the state of a variant of a future, by the name of its structure, without a line. `None` if
+    /// it is none.
     pub(super) fn future_state(&self, variant: &RawVariant) -> Result<Option<(String, FutureState)>, Error> {
         let [member] = &*variant.members else { return Ok(None) };
         let Some(TypeRef { die, .. }) = member.of.map(|of| self.strip(of)).transpose()?.flatten() else {
@@ -52,19 +58,15 @@ impl Types<'_> {
             "Unresumed" => FutureState::Unresumed,
             "Returned" => FutureState::Returned,
             "Panicked" => FutureState::Panicked,
-            name if name.starts_with("Suspend") => FutureState::Suspended { at: self.declared_at(variant.die)? },
+            name if name.starts_with("Suspend") => FutureState::Suspended { at: None },
             _ => return Ok(None),
         };
         Ok(Some((name, state)))
     }
 
-    /// The file, as the compiler was given it, and the line of the member of a variant.
-    fn declared_at(&self, variant: Die) -> Result<Option<(Arc<str>, u32)>, Error> {
-        let members = self.units.children(variant)?;
-        let Some((member, _)) = members.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_member) else {
-            return Ok(None);
-        };
-        let place = self.lines.position(member, dw::DW_AT_decl_file, dw::DW_AT_decl_line)?;
-        Ok(place.map(|(file, line)| (self.lines.as_written(member.unit, &file), line)))
+    /// The entry of the member of a variant, which has the line of the state.
+    pub(super) fn variant_member(&self, variant: &RawVariant) -> Result<Option<Die>, Error> {
+        let members = self.units.children(variant.die)?;
+        Ok(members.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_member).map(|(member, _)| member))
     }
 }

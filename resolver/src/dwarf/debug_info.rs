@@ -71,7 +71,7 @@ impl<'s> DebugInfo<'s> {
         let units = Arc::new(Units::new(sections, supplementary, files));
         let lines = Arc::new(Lines::new(&units));
         let scopes = Arc::new(Scopes::new(&lines));
-        let types = Arc::new(Types::new(&lines, views));
+        let types = Arc::new(Types::new(&units, views));
         Self { names: ScopeNames::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
     }
 
@@ -133,7 +133,11 @@ impl<'s> DebugInfo<'s> {
     /// As [`DebugInfo::describe_type`], but where there would be too many types, those behind the last
     /// pointers are left out.
     pub(crate) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
-        self.types.describe_value(of, depth)
+        let declared = |die: Die| {
+            let place = self.lines.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)?;
+            Ok(place.map(|(file, line)| (self.lines.as_written(die.unit, &file), line)))
+        };
+        self.types.describe_value(of, depth, &declared)
     }
 
     /// The name by which a debugger finds a type; `None` if it has none.

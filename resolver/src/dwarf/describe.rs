@@ -19,7 +19,7 @@ use crate::Error;
 use crate::text;
 use crate::types::{
     Collection, CollectionPart, Dynamic, DynamicType, FutureState, Language, Member, NULLOPT, NULLPTR, OPTIONAL,
-    OpaqueReason, Sequence, Shape, TARGET, Type, VALUELESS, Variant, Variants,
+    OpaqueReason, Sequence, Shape, TARGET, Type, VALUELESS, Variant, Variants, is_library_name,
 };
 
 /// The most types in one description.
@@ -54,9 +54,16 @@ impl Types<'_> {
 
     /// Like [`DebugInfo::describe_type`], but where the structures behind the last pointers would be too
     /// many, only some of these are described. So a member of the value itself is always described.
-    pub(super) fn describe_value(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+    ///
+    /// `declared` finds the file and the line of an entry.
+    pub(super) fn describe_value(
+        &self,
+        of: Option<TypeRef>,
+        depth: u32,
+        declared: DeclarationFinder<'_>,
+    ) -> Result<Arc<Type>, Error> {
         for level in (0..=depth).rev() {
-            let of_value = |left| Describer { follows_vtables: true, ..Describer::new(self, left, false) };
+            let of_value = |left| Describer { declared: Some(declared), ..Describer::new(self, left, false) };
             let mut describer = of_value(MOST_OF_VALUE);
             let described = describer.describe(of, level, 0)?;
             if describer.left > 0 && level < depth {
@@ -96,6 +103,9 @@ impl Types<'_> {
     }
 }
 
+/// Finds the file, as the compiler was given it, and the line in which an entry is declared.
+pub(super) type DeclarationFinder<'d> = &'d dyn Fn(Die) -> Result<Option<(Arc<str>, u32)>, Error>;
+
 struct Describer<'a, 's> {
     info: &'a Types<'s>,
     known: HashMap<(TypeRef, u32), Arc<Type>>,
@@ -103,13 +113,14 @@ struct Describer<'a, 's> {
     /// How many types may still be described behind the last pointers; `None` if that is not limited.
     last: Option<usize>,
     is_brief: bool,
-    /// Whether the types behind pointers with a vtable are described.
-    follows_vtables: bool,
+    /// Finds where an entry is declared. `None` if no values are shown, for which the types behind vtables
+    /// are described too.
+    declared: Option<DeclarationFinder<'a>>,
 }
 
 impl<'a, 's> Describer<'a, 's> {
     fn new(info: &'a Types<'s>, left: usize, is_brief: bool) -> Self {
-        Self { info, known: HashMap::new(), left, last: None, is_brief, follows_vtables: false }
+        Self { info, known: HashMap::new(), left, last: None, is_brief, declared: None }
     }
 
     fn describe(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Result<Arc<Type>, Error> {
@@ -143,6 +154,9 @@ impl<'a, 's> Describer<'a, 's> {
         if is_closure(&name) && self.info.language(of.die) == Language::Rust {
             return self.info.closure_path(of.die, &name);
         }
+        if self.is_own(of, &name)? {
+            return self.info.path_of(of.die, &name);
+        }
         if self.info.type_tag(of)? == dw::DW_TAG_typedef {
             if let Some(reference) = self.info.strip(of)? {
                 if is_reference(self.info.type_tag(reference)?) {
@@ -151,6 +165,16 @@ impl<'a, 's> Describer<'a, 's> {
             }
         }
         Ok(name)
+    }
+
+    /// Whether a type of the program has the name of one of Rust's library that is not written by its
+    /// members. Only of values that are shown, because the scopes of all types of the unit are read.
+    fn is_own(&self, of: TypeRef, name: &str) -> Result<bool, Error> {
+        if self.declared.is_none() || !is_library_name(name) || self.info.language(of.die) != Language::Rust {
+            return Ok(false);
+        }
+        let scopes = self.info.scopes_of(of.die)?;
+        Ok(scopes.first().is_some_and(|outer| !matches!(&**outer, "core" | "alloc" | "std")))
     }
 
     /// The type of a part. An error here makes only this part opaque.
@@ -333,8 +357,9 @@ impl<'a, 's> Describer<'a, 's> {
             if let Some(sequence) = self.info.sequence(die.into())? {
                 let (data, length) = (self.part(sequence.data, nesting), self.part(sequence.length, nesting));
                 let element = self.behind_pointer(sequence.element, depth, nesting)?;
+                let capacity = sequence.capacity.map(|part| self.part(part, nesting));
                 let (kind, offset) = (sequence.kind, sequence.offset);
-                return Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element })));
+                return Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, capacity, element })));
             }
             if let Some(object) = self.trait_object(die, depth, nesting)? {
                 return Ok(Shape::Dynamic(Arc::new(object)));
@@ -372,7 +397,7 @@ impl<'a, 's> Describer<'a, 's> {
 
     /// A pointer with a vtable, of a value that is shown.
     fn trait_object(&mut self, die: Die, depth: u32, nesting: u32) -> Result<Option<Dynamic<Arc<Type>>>, Error> {
-        if !self.follows_vtables {
+        if self.declared.is_none() {
             return Ok(None);
         }
         let Some(object) = self.info.trait_object(die)? else { return Ok(None) };
@@ -402,7 +427,11 @@ impl<'a, 's> Describer<'a, 's> {
         let mut states: Vec<Variant> = Vec::with_capacity(variants.variants.len());
         let mut captured: Vec<Arc<str>> = Vec::new();
         for raw in &variants.variants {
-            let Some((name, state)) = self.info.future_state(raw)? else { return Ok(None) };
+            let Some((name, mut state)) = self.info.future_state(raw)? else { return Ok(None) };
+            if let (FutureState::Suspended { at }, Some(declared)) = (&mut state, self.declared) {
+                let member = self.info.variant_member(raw)?;
+                *at = member.map(declared).transpose()?.flatten();
+            }
             let mut members = self.all(&raw.members, depth, nesting);
             if let [member] = &mut *members {
                 let inner = match &member.of.shape {
@@ -441,7 +470,7 @@ impl<'a, 's> Describer<'a, 's> {
                 let (data, length) =
                     (self.part((data.bit, data.of), nesting), self.part((length.bit, length.of), nesting));
                 let element = self.behind_pointer(element, depth, nesting)?;
-                Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element }))
+                Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, capacity: None, element }))
             }
             // `describe` takes its shape as that of the whole.
             RawView::Value(spot) => self.inner(Some(spot.of), depth, nesting).shape.clone(),

@@ -35,14 +35,17 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("statics", include_str!("statics.rs")),
     ],
     &[
+        ("coroutines", include_str!("coroutines.rs")),
         ("describe", include_str!("describe.rs")),
         ("members", include_str!("members.rs")),
         ("rust_types", include_str!("rust_types.rs")),
         ("steps", include_str!("steps.rs")),
+        ("trait_objects", include_str!("trait_objects.rs")),
         ("type_names", include_str!("type_names.rs")),
         ("types", include_str!("types.rs")),
         ("variants", include_str!("variants.rs")),
         ("views", include_str!("views.rs")),
+        ("vtables", include_str!("vtables.rs")),
     ],
     &[
         ("call_frames", include_str!("call_frames.rs")),

@@ -77,6 +77,7 @@ mod variables_at;
 mod variants;
 mod views;
 mod visible_names;
+mod vtables;
 mod whole_scope;
 mod written_inlined;
 

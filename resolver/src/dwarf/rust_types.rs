@@ -21,6 +21,9 @@ pub(super) struct RawSequence {
     pub(super) offset: u64,
     /// The first bit of the number, and its type.
     pub(super) length: (u64, TypeRef),
+    /// The first bit of how many elements there is room for, and the type; `None` if that is not stated, or
+    /// means nothing.
+    pub(super) capacity: Option<(u64, TypeRef)>,
     pub(super) element: TypeRef,
 }
 
@@ -141,7 +144,34 @@ impl Types<'_> {
             return Ok(None);
         };
         let Some(data) = buffer.checked_add(within) else { return Ok(None) };
-        Ok(Some(RawSequence { kind: SequenceKind::Elements, data: (data, pointer), offset: 0, length, element }))
+        // Without a size of elements there is no buffer.
+        let capacity = match self.type_size(element)? {
+            Some(1..) => self.capacity_in(inner)?,
+            _ => None,
+        };
+        let capacity = capacity.and_then(|(bits, of)| Some((buffer.checked_add(bits)?, of)));
+        let (kind, data) = (SequenceKind::Elements, (data, pointer));
+        Ok(Some(RawSequence { kind, data, offset: 0, length, capacity, element }))
+    }
+
+    /// How many elements a buffer has room for: `inner.cap.0` of a `RawVec`.
+    fn capacity_in(&self, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
+        let (mut offset, mut of, mut is_found) = (0u64, of, false);
+        for _ in 0..NESTING {
+            let mut next = None;
+            for name in ["inner", "cap", "0"] {
+                if let Some((bits, inner)) = self.part(of, name)? {
+                    is_found |= name == "cap";
+                    next = offset.checked_add(bits).map(|offset| (offset, inner));
+                    break;
+                }
+            }
+            match next {
+                Some(next) => (offset, of) = next,
+                None => break,
+            }
+        }
+        Ok(Some((offset, of)).filter(|_| is_found && matches!(self.type_size(of), Ok(Some(1..=8)))))
     }
 
     /// A pointer with a length: `&[T]`, `*const [T]`, `Box<str>`, `*const RcInner<[T]>`, `&Path`.
@@ -158,8 +188,9 @@ impl Types<'_> {
         };
         let Some(pointer) = self.strip(data.1)? else { return Ok(None) };
         let Some(target) = self.type_of(pointer.die)? else { return Ok(None) };
-        let sequence =
-            |kind, offset, element| Ok(Some(RawSequence { kind, data: (data.0, pointer), offset, length, element }));
+        let sequence = |kind, offset, element| {
+            Ok(Some(RawSequence { kind, data: (data.0, pointer), offset, length, capacity: None, element }))
+        };
         if pointee == "str" {
             return sequence(SequenceKind::Text, 0, target);
         }
@@ -315,7 +346,11 @@ impl RawSequence {
     fn shifted(self, bits: u64) -> Option<Self> {
         let data = (self.data.0.checked_add(bits)?, self.data.1);
         let length = (self.length.0.checked_add(bits)?, self.length.1);
-        Some(Self { data, length, ..self })
+        let capacity = match self.capacity {
+            Some((at, of)) => Some((at.checked_add(bits)?, of)),
+            None => None,
+        };
+        Some(Self { data, length, capacity, ..self })
     }
 }
 

@@ -2,7 +2,6 @@
 //! `<shop::Circle as shop::Shape>::{vtable}`, whose type contains (`DW_AT_containing_type`) that of the
 //! values.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gimli::{AttributeValue, Operation, constants as dw};
@@ -10,6 +9,7 @@ use gimli::{AttributeValue, Operation, constants as dw};
 use super::entries::is_dropped;
 use super::types::{TypeRef, Types};
 use super::unit::Die;
+use super::vtables::{VtableType, Vtables};
 use crate::Error;
 use crate::types::Language;
 
@@ -21,25 +21,6 @@ const WORD: u64 = 8;
 
 /// The size of a vtable with no more than the destructor, the size and the alignment of the values.
 const WITHOUT_METHODS: u64 = 3 * WORD;
-
-/// The vtables of an image by the trait: the type by its name.
-#[derive(Debug, Default)]
-pub(super) struct Vtables {
-    traits: HashMap<String, BTreeMap<String, VtableType>>,
-}
-
-/// A type that implements a trait.
-#[derive(Clone, Debug)]
-struct VtableType {
-    of: TypeRef,
-    /// The addresses of its vtables.
-    vtables: Vec<u64>,
-    /// Whether one of them was dropped, perhaps in favour of another one that has the same bytes.
-    is_dropped: bool,
-    /// What decides whether two vtables may have the same bytes: their size, and the size and the alignment
-    /// of the values.
-    layout: (Option<u64>, Option<u64>, u64),
-}
 
 /// A pointer with a vtable.
 #[derive(Clone, Debug)]
@@ -111,7 +92,7 @@ impl Types<'_> {
             own.sort_unstable();
             own.dedup();
             if !own.is_empty() {
-                types.push(RawDynamicType { name: name.clone(), of: of.of, vtables: own, align: of.layout.2 });
+                types.push(RawDynamicType { name: name.clone(), of: of.of.into(), vtables: own, align: of.layout.2 });
             }
         }
         Ok(types)
@@ -132,12 +113,12 @@ impl Types<'_> {
                 let Some((of, object)) = name.strip_suffix("::{vtable}").and_then(names_of_vtable) else { continue };
                 let Some(vtable) = self.type_of(die)? else { continue };
                 let Some(target) = self.units.referred(vtable.die, dw::DW_AT_containing_type)? else { continue };
-                let target = TypeRef::from(target);
-                let alignment = match self.strip(target)? {
+                let target_type = TypeRef::from(target);
+                let alignment = match self.strip(target_type)? {
                     Some(of) => self.units.unsigned(of.die, dw::DW_AT_alignment)?.unwrap_or(1),
                     None => 1,
                 };
-                let layout = (self.type_size(vtable)?, self.type_size(target)?, alignment);
+                let layout = (self.type_size(vtable)?, self.type_size(target_type)?, alignment);
                 let types = vtables.traits.entry(object.to_owned()).or_default();
                 let known = types.entry(of.to_owned()).or_insert_with(|| VtableType {
                     of: target,

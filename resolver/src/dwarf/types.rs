@@ -9,13 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, DwTag, constants as dw};
 
-use super::lines::Lines;
 use super::per_unit::PerUnit;
-use super::trait_objects::Vtables;
 use super::type_scopes::TypeScopes;
 use super::unit::{Die, UnitValue, is_cxx};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
+use super::vtables::Vtables;
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
 use crate::text;
@@ -65,7 +64,6 @@ pub(super) struct Dimension {
 #[derive(Debug)]
 pub(super) struct Types<'s> {
     pub(super) units: Arc<Units<'s>>,
-    pub(super) lines: Arc<Lines<'s>>,
     definitions: PerUnit<Definitions<'s>>,
     /// Where types are declared; only of units with a type that a view names with its path.
     pub(super) scopes: PerUnit<TypeScopes>,
@@ -76,11 +74,10 @@ pub(super) struct Types<'s> {
 }
 
 impl<'s> Types<'s> {
-    pub(super) fn new(lines: &Arc<Lines<'s>>, views: &'s ViewTable) -> Self {
-        let (units, lines) = (Arc::clone(&lines.units), Arc::clone(lines));
+    pub(super) fn new(units: &Arc<Units<'s>>, views: &'s ViewTable) -> Self {
         let count = units.unit_count();
         let (definitions, scopes, vtables) = (PerUnit::new(count), PerUnit::new(count), OnceLock::new());
-        Self { units, lines, definitions, scopes, vtables, views }
+        Self { units: Arc::clone(units), definitions, scopes, vtables, views }
     }
 
     /// Drops the caches of units.

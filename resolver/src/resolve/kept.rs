@@ -123,7 +123,8 @@ fn text_type(pointer: u8, length: u8) -> Type {
     let member = |of, bit_offset| Member { name: "".into(), bit_offset, bit_size: None, of };
     let (data, length_at) = (member(data, 0), u64::from(pointer) * 8);
     let length_of = member(count, length_at);
-    let sequence = Sequence { kind: SequenceKind::Text, data, offset: 0, length: length_of, element: Some(byte) };
+    let sequence =
+        Sequence { kind: SequenceKind::Text, data, offset: 0, length: length_of, element: Some(byte), capacity: None };
     let size = Some(u64::from(pointer) + u64::from(length));
     Type { name: TEXT.into(), size, shape: Shape::Sequence(Arc::new(sequence)) }
 }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::read_table::{ReadStep, test};
-
 /// A pointer with a vtable. `R` refers to a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Dynamic<R> {
@@ -34,9 +32,6 @@ pub struct DynamicType<R> {
     pub of: R,
 }
 
-/// The bits of an address that a load bias does not change: it is a multiple of a page.
-const PAGE_BITS: u8 = 12;
-
 impl<R> Dynamic<R> {
     /// The same with other types.
     pub(super) fn with_types<S, E>(&self, mut change: impl FnMut(&R) -> Result<S, E>) -> Result<Dynamic<S>, E> {
@@ -53,33 +48,4 @@ impl<R> Dynamic<R> {
     pub(super) fn offset(&self, align: u64) -> u64 {
         self.counts.checked_next_multiple_of(align.max(1)).unwrap_or(self.counts)
     }
-}
-
-/// Adds steps that are taken if a pointer has a place in its page. The places are ascending. They are
-/// found by halves, so that there are few steps even for many.
-pub(super) fn by_page_offset(pointer: u32, choices: &[(u64, Vec<ReadStep>)], steps: &mut Vec<ReadStep>) {
-    let guard = |first: u64, last: u64, inside: &[ReadStep]| {
-        test((pointer, PAGE_BITS), (first.into(), last.into()), true, inside.len())
-    };
-    if let [(place, inside)] = choices {
-        steps.extend(guard(*place, *place, inside));
-        steps.extend(inside);
-        return;
-    }
-    let (low, high) = choices.split_at(choices.len() / 2);
-    for half in [low, high] {
-        let mut inside = Vec::new();
-        if !half.is_empty() {
-            by_page_offset(pointer, half, &mut inside);
-        }
-        if let [(first, _), .., (last, _)] = half {
-            steps.extend(guard(*first, *last, &inside));
-        }
-        steps.extend(inside);
-    }
-}
-
-/// The place in its page that an address has.
-pub(super) fn page_offset(address: u64) -> u64 {
-    address & ((1 << PAGE_BITS) - 1)
 }

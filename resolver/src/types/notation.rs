@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 
 use super::tree::{IntervalValue, MemberValue, StructureValue, ValueTree};
-use super::wrappers::short_name;
+use super::wrappers::library_name;
 use super::{Shape, Type};
 
 /// A type of Rust's library that is written otherwise than by its members, which it has nevertheless.
@@ -31,15 +31,14 @@ pub(super) enum Notation {
 }
 
 impl Notation {
-    /// The notation of a type by its name and its members; `None` for all others. The name has no scopes, so a
-    /// `Range` without a parameter is a type of the program.
+    /// The notation of a type by its name and its members; `None` for all others.
     pub(super) fn of(of: &Type) -> Option<Self> {
         let is_generic = of.name.contains('<');
         let members = match &of.shape {
             Shape::Struct { members } | Shape::Union { members } => members,
             Shape::Variants(variants) => {
                 let mut names = variants.variants.iter().map(|variant| &*variant.name);
-                let expected = match short_name(&of.name) {
+                let expected = match library_name(&of.name) {
                     "Cow" if is_generic => ["Borrowed", "Owned"],
                     "IpAddr" | "SocketAddr" => ["V4", "V6"],
                     _ => return None,
@@ -49,7 +48,7 @@ impl Notation {
             _ => return None,
         };
         let has = |names: &[&str]| members.iter().map(|member| &*member.name).eq(names.iter().copied());
-        let name = short_name(&of.name);
+        let name = library_name(&of.name);
         let (notation, is_it) = match name {
             "RangeFull" => (Self::Interval { is_closed: false }, has(&[])),
             "SocketAddrV4" => (Self::Socket, has(&["ip", "port"])),

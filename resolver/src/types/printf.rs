@@ -447,7 +447,8 @@ mod tests {
         let part =
             |bit_offset, of: &Arc<Type>| Member { name: "".into(), bit_offset, bit_size: None, of: Arc::clone(of) };
         let (data, length) = (part(0, &raw), part(64, &word));
-        let sequence = Sequence { kind: SequenceKind::Text, data, offset: 0, length, element: Some(byte) };
+        let sequence =
+            Sequence { kind: SequenceKind::Text, data, offset: 0, length, element: Some(byte), capacity: None };
         let string = Type { name: "&str".into(), size: Some(16), shape: Shape::Sequence(Arc::new(sequence)) };
         let object = [0x1001u64.to_le_bytes(), 4u64.to_le_bytes()].concat();
         assert_eq!(written("%.2s", &[], &string, &object, Language::Rust).unwrap(), "el");

@@ -8,9 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::dynamic::{by_page_offset, page_offset};
 use super::wrappers::{is_letter, is_raw_pointer, pointee, transparent};
-use super::{Collection, Dynamic, Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
+use super::{Collection, Language, Limits, Member, Sequence, SequenceKind, Shape, Type, Variants};
 
 /// The most steps of a table. A value that needs more is read in part.
 pub const MAX_READ_STEPS: usize = 1024;
@@ -294,7 +293,7 @@ impl ReadTableBuilder<'_> {
     }
 
     /// Follows a pointer to one object.
-    fn follow(&mut self, bit: u64, add: i32, to: &Arc<Type>, depth: u32, steps: &mut Vec<ReadStep>) {
+    pub(super) fn follow(&mut self, bit: u64, add: i32, to: &Arc<Type>, depth: u32, steps: &mut Vec<ReadStep>) {
         let (Some(pointer), Some(depth)) = (byte(bit), depth.checked_sub(1)) else { return };
         let Some(stride) = to.size.and_then(|size| u32::try_from(size).ok()).filter(|size| *size > 0) else { return };
         if matches!(to.shape, Shape::Opaque(_)) {
@@ -331,30 +330,6 @@ impl ReadTableBuilder<'_> {
         let most = u16::try_from(self.limits.elements).unwrap_or(u16::MAX);
         let node = self.node(element, depth.saturating_sub(1));
         steps.push(ReadStep::Follow(FollowStep { pointer, add, place, count, most, stride, steps: node }));
-    }
-
-    /// Follows a pointer to the types that may have its vtable. Where that is in its page is known without
-    /// the load bias.
-    fn dynamic(&mut self, of: &Dynamic<Arc<Type>>, depth: u32, bit: u64, steps: &mut Vec<ReadStep>) {
-        let place = |offset: u64| byte(bit.saturating_add(offset.saturating_mul(8)));
-        let Some(vtable) = place(of.vtable) else { return };
-        let data = bit.saturating_add(of.data.saturating_mul(8));
-        let mut choices: Vec<(u64, Vec<ReadStep>)> = Vec::new();
-        for choice in &of.types {
-            let mut inside = Vec::new();
-            let Ok(add) = i32::try_from(of.offset(choice.align)) else { continue };
-            self.follow(data, add, &choice.of, depth, &mut inside);
-            let mut places: Vec<u64> = choice.vtables.iter().map(|vtable| page_offset(*vtable)).collect();
-            places.sort_unstable();
-            places.dedup();
-            for place in places.into_iter().filter(|_| !inside.is_empty()) {
-                match choices.binary_search_by_key(&place, |(known, _)| *known) {
-                    Ok(at) => choices.get_mut(at).into_iter().for_each(|(_, steps)| steps.extend(&inside)),
-                    Err(at) => choices.insert(at, (place, inside.clone())),
-                }
-            }
-        }
-        by_page_offset(vtable, &choices, steps);
     }
 
     /// Adds the steps of each variant behind a test of the discriminant.
@@ -451,7 +426,7 @@ mod tests {
         let raw = of("*u8", 8, Shape::Pointer { to: Some(Arc::clone(&byte)) });
         let sequence = |name: &str, kind, element: &Arc<Type>| {
             let (data, length, element) = (member("", 8, &raw), member("", 16, &word), Some(Arc::clone(element)));
-            of(name, 24, Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element })))
+            of(name, 24, Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element, capacity: None })))
         };
         let text = sequence("String", SequenceKind::Text, &byte);
         let all = sequence("Vec<String>", SequenceKind::Elements, &text);

@@ -179,8 +179,14 @@ mod tests {
             Arc::new(Type { name: "*u8".into(), size: Some(8), shape: Shape::Pointer { to: Some(Arc::clone(&byte)) } });
         let sequence = |kind| {
             let (data, length) = (member("", 0, &data), member("", 8, &word));
-            let shape =
-                Shape::Sequence(Arc::new(Sequence { kind, data, offset: 0, length, element: Some(Arc::clone(&byte)) }));
+            let shape = Shape::Sequence(Arc::new(Sequence {
+                kind,
+                data,
+                offset: 0,
+                length,
+                element: Some(Arc::clone(&byte)),
+                capacity: None,
+            }));
             Type { name: "&str".into(), size: Some(16), shape }
         };
         let object = [0x1001u64.to_le_bytes(), 3u64.to_le_bytes()].concat();

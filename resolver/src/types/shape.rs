@@ -159,6 +159,9 @@ pub struct Sequence {
     pub offset: u64,
     /// Number of elements.
     pub length: Member,
+    /// How many elements there is room for: of a `Vec`, which is not right with more elements. `None` for
+    /// others, and for elements without a size.
+    pub capacity: Option<Member>,
     /// The element type. `None` if the tree is cut off here.
     pub element: Option<Arc<Type>>,
 }

@@ -109,6 +109,8 @@ struct FlatVariant {
 struct FlatSequence {
     data: FlatMember,
     length: FlatMember,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capacity: Option<FlatMember>,
     #[serde(default, skip_serializing_if = "is_zero")]
     offset: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,10 +250,14 @@ impl TableWriter {
                 FlatShape::Array { element: self.number(element, depth)?, count: *count, stride: *stride }
             }
             Shape::Sequence(sequence) => {
-                let Sequence { kind, data, offset, length, element } = &**sequence;
+                let Sequence { kind, data, offset, length, capacity, element } = &**sequence;
                 let (data, length) = (self.member(data, depth)?, self.member(length, depth)?);
                 let element = self.maybe(element.as_ref(), depth)?;
-                let flat = FlatSequence { data, length, offset: *offset, element };
+                let capacity = match capacity {
+                    Some(member) => Some(self.member(member, depth)?),
+                    None => None,
+                };
+                let flat = FlatSequence { data, length, capacity, offset: *offset, element };
                 match kind {
                     SequenceKind::Text => FlatShape::Text(flat),
                     SequenceKind::CText => FlatShape::CText(flat),
@@ -368,7 +374,8 @@ impl TableReader {
     fn sequence(&mut self, kind: SequenceKind, flat: &FlatSequence) -> Result<Shape, String> {
         let (data, length) = (self.member(&flat.data)?, self.member(&flat.length)?);
         let element = self.maybe(flat.element)?;
-        Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset: flat.offset, length, element })))
+        let capacity = flat.capacity.as_ref().map(|member| self.member(member)).transpose()?;
+        Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset: flat.offset, length, capacity, element })))
     }
 
     fn member(&mut self, flat: &FlatMember) -> Result<Member, String> {
@@ -448,6 +455,7 @@ mod tests {
             offset: 16,
             length: member("", 0, &word),
             element: Some(Arc::clone(&byte)),
+            capacity: None,
         };
         let variant = |values, name: &str| Variant {
             values,

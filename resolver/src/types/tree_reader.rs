@@ -492,6 +492,13 @@ impl TreeReader<'_> {
         if length.checked_mul(stride).is_none_or(|size| size > i64::MAX as u64) {
             return Err(ValueProblem::Inconsistent);
         }
+        if let Some(Member { bit_offset, of, .. }) = &sequence.capacity {
+            let (offset, size) = ((at.bit.saturating_add(*bit_offset)), of.size.unwrap_or(0).min(8));
+            let capacity = object.bits(self.context.byte_order, offset, size.saturating_mul(8))?;
+            if u128::from(length) > capacity {
+                return Err(ValueProblem::Inconsistent);
+            }
+        }
         let all_of = |problem| match problem {
             ValueProblem::Unreadable { .. } => ValueProblem::Unreadable { address, length },
             problem => problem,

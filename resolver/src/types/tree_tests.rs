@@ -34,7 +34,7 @@ fn pointer(name: &str, to: &Arc<Type>) -> Arc<Type> {
 fn sequence(name: &str, kind: SequenceKind, element: &Arc<Type>) -> Arc<Type> {
     let word = integer("usize", 8, false);
     let (data, length) = (member("", 0, &word), member("", 8, &word));
-    let sequence = Sequence { kind, data, offset: 0, length, element: Some(Arc::clone(element)) };
+    let sequence = Sequence { kind, data, offset: 0, length, element: Some(Arc::clone(element)), capacity: None };
     of(name, 16, Shape::Sequence(Arc::new(sequence)))
 }
 
@@ -262,4 +262,34 @@ fn a_reference_that_a_limit_leaves_out_is_cut() {
     assert_eq!(text(&pointer("&T", &left_out)), ["..", "{\"..\":null}"]);
     let declared = of("T", 4, Shape::Opaque(OpaqueReason::OnlyDeclared));
     assert_eq!(text(&pointer("&T", &declared))[0], "0x1000");
+}
+
+#[test]
+fn a_vector_with_more_elements_than_it_has_room_for_is_inconsistent() {
+    let (byte, word) = (integer("u8", 1, false), integer("usize", 8, false));
+    let raw = of("*u8", 8, Shape::Pointer { to: Some(Arc::clone(&byte)) });
+    let sequence = Sequence {
+        kind: SequenceKind::Elements,
+        data: member("", 0, &raw),
+        offset: 0,
+        length: member("", 8, &word),
+        capacity: Some(member("", 16, &word)),
+        element: Some(byte),
+    };
+    let of = of("Vec<u8>", 24, Shape::Sequence(Arc::new(sequence)));
+    let chunks: &[(u64, &[u8])] = &[(0x1000, &[1, 2, 3])];
+    let text = |length, capacity| case(chunks).forms(&of, &words(&[0x1000, length, capacity]), &whole())[0].clone();
+    assert_eq!([text(2, 3), text(3, 3), text(3, 2)], ["[1, 2]", "[1, 2, 3]", "<inconsistent>"]);
+}
+
+#[test]
+fn a_type_of_the_program_is_none_of_the_library() {
+    let int = integer("u32", 4, false);
+    let range = |name: &str| {
+        let members = [member("start", 0, &int), member("end", 4, &int)];
+        of(name, 8, Shape::Struct { members: members.into() })
+    };
+    let text = |name| RUST.forms(&range(name), &[1, 0, 0, 0, 5, 0, 0, 0], &whole())[0].clone();
+    assert_eq!(text("Range<u32>"), "1..5");
+    assert_eq!(text("shop::Range<u32>"), "Range { start: 1, end: 5 }");
 }

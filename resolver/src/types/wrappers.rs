@@ -24,16 +24,48 @@ pub fn short_name(name: &str) -> &str {
     }
 }
 
+/// The name of a type without parameters if it may be one of Rust's library: the describer gives a type of
+/// the program with such a name its path.
+pub(super) fn library_name(name: &str) -> &str {
+    let base = name.split_once('<').map_or(name, |(base, _)| base);
+    let is_library = |path: &str| ["core::", "alloc::", "std::"].iter().any(|library| path.starts_with(library));
+    if base.contains("::") && !is_library(base) { "" } else { short_name(base) }
+}
+
+/// Whether types of Rust's library with this name are written otherwise than by their members.
+pub(crate) fn is_library_name(name: &str) -> bool {
+    let base = name.split_once('<').map_or(name, |(base, _)| base);
+    WRAPPERS.contains(&base) || NOTATIONS.contains(&base)
+}
+
+/// The wrappers that are shown as what is in them.
+const WRAPPERS: [&str; 8] =
+    ["Wrapping", "Saturating", "Pin", "Cell", "UnsafeCell", "SyncUnsafeCell", "NonNull", "Unique"];
+
+/// The types with a notation of their own.
+const NOTATIONS: [&str; 13] = [
+    "Range",
+    "RangeFrom",
+    "RangeTo",
+    "RangeFull",
+    "RangeInclusive",
+    "RangeToInclusive",
+    "SocketAddr",
+    "SocketAddrV4",
+    "SocketAddrV6",
+    "IpAddr",
+    "Cow",
+    "OnceCell",
+    "LazyCell",
+];
+
 /// The single member of a Rust library type that is displayed as its contents: `NonZero`, `Cell`,
 /// `AtomicU32`.
 pub(crate) fn transparent(of: &Type) -> Option<&Member> {
     let Shape::Struct { members } = &of.shape else { return None };
-    let name = short_name(&of.name);
+    let name = library_name(&of.name);
     let is_inner = name.starts_with("NonZero") && (name == "NonZero" || name.ends_with("Inner") || members.len() == 1);
-    let is_library = matches!(
-        name,
-        "Wrapping" | "Saturating" | "Pin" | "Cell" | "UnsafeCell" | "SyncUnsafeCell" | "NonNull" | "Unique"
-    );
+    let is_library = WRAPPERS.contains(&name);
     let is_atomic = name.starts_with("Atomic");
     if !is_inner && !is_library && !is_atomic {
         return None;

@@ -17,20 +17,20 @@ const LOOK: Duration = Duration::from_millis(20);
 const PROCESSES: usize = 4096;
 
 /// Reads the symbols of a file. The folders have separate debug files.
-type Load = fn(&Path, &[PathBuf]) -> Option<Symbols>;
+type SymbolReader = fn(&Path, &[PathBuf]) -> Option<Symbols>;
 
 /// The files that processes have mapped.
-pub(crate) struct ProcessFiles {
+pub(crate) struct MappedSymbols {
     folders: Vec<PathBuf>,
-    load: Load,
+    load: SymbolReader,
     files: HashMap<PathBuf, Option<Symbols>>,
     /// The path of the image of the hit, and where it can be opened.
     own: (PathBuf, PathBuf),
     processes: HashMap<u32, (Instant, Vec<Region>)>,
 }
 
-impl ProcessFiles {
-    pub(crate) fn new(folders: Vec<PathBuf>, load: Load) -> Self {
+impl MappedSymbols {
+    pub(crate) fn new(folders: Vec<PathBuf>, load: SymbolReader) -> Self {
         Self { folders, load, files: HashMap::new(), own: Default::default(), processes: HashMap::new() }
     }
 
