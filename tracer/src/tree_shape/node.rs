@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use simple_markers_resolver::types::{
-    AddressKind, AddressValue, IntegerValue, IntervalValue, StructureValue, TextValue, ValueProblem, ValueTree,
-    VariantRole, VariantValue,
+    AddressKind, AddressValue, DynamicValue, FutureState, FutureValue, IntegerValue, IntervalValue, MemberValue,
+    StructureValue, TextValue, ValueProblem, ValueTree, VariantRole, VariantValue,
 };
 
 use super::label::{AlternativeLabel, IntegerWidth, NULL, REST, ValueCategory};
@@ -84,6 +84,7 @@ impl<'t> TreeNode<'t> {
             }),
             ValueTree::Text(TextValue { bytes, is_cut }) => text(bytes.into(), *is_cut),
             ValueTree::Address(address) => of_address(address),
+            ValueTree::Dynamic(dynamic) => of_dynamic(dynamic),
             ValueTree::Enumerator { name, value } => number(match IntegerWidth::of(*value) {
                 Some(width) => NodeContent::Enumerator(*value, width, name),
                 None => NodeContent::Digits((&**name).into()),
@@ -91,6 +92,7 @@ impl<'t> TreeNode<'t> {
             ValueTree::Flags { names, .. } => text(names.as_bytes().into(), false),
             ValueTree::Structure(structure) => of_structure(structure),
             ValueTree::Variant(variant) => of_variant(variant),
+            ValueTree::Future(future) => of_future(future),
             ValueTree::List(list) => value(ValueCategory::List, NodeContent::List(&list.items, list.rest())),
             ValueTree::Map(map) => value(ValueCategory::Map, NodeContent::Map(&map.entries, map.rest())),
             ValueTree::Duration(duration) => text(format!("{duration:?}").into_bytes().into(), false),
@@ -164,11 +166,58 @@ fn of_integer(integer: IntegerValue) -> NodeContent<'static> {
 }
 
 fn of_address(address: &AddressValue) -> TreeNode<'_> {
+    if let Some(function) = &address.function {
+        let members = vec![owned("@", of_raw(address.address)), owned("function", of_text(function))];
+        let label = AlternativeLabel::Structure("function".into());
+        return TreeNode { label, content: NodeContent::Members(members) };
+    }
     let label = match (address.address, &address.to) {
         (0, None) => NULL,
         _ => AlternativeLabel::Value(ValueCategory::Pointer),
     };
     TreeNode { label, content: NodeContent::Pointer(address.address, address.to.as_ref()) }
+}
+
+/// The name of the type and the value, or where it is.
+fn of_dynamic(dynamic: &DynamicValue) -> TreeNode<'_> {
+    let mut members = vec![owned("dyn", of_text(&dynamic.types.join("|")))];
+    match &dynamic.value {
+        Some(value) => members.push(NodeMember { name: "value".into(), value: Cow::Borrowed(value) }),
+        None => members.extend([owned("@", of_raw(dynamic.address)), owned("vtable", of_raw(dynamic.vtable))]),
+    }
+    let label = AlternativeLabel::Structure(Arc::clone(&dynamic.of));
+    TreeNode { label, content: NodeContent::Members(members) }
+}
+
+/// The state of a future, and the variables that it keeps in it.
+fn of_future(future: &FutureValue) -> TreeNode<'_> {
+    let FutureValue { name, state, variables, awaited, is_cut } = future;
+    let mut members = vec![owned("state", of_text(state.word()))];
+    if let FutureState::Suspended { at: Some((file, line)) } = state {
+        let line = IntegerValue { bits: (*line).into(), size: 32, is_signed: false };
+        members.extend([owned("file", of_text(file)), owned("line", ValueTree::Integer(line))]);
+    }
+    members.extend(
+        variables.iter().map(|MemberValue { name, value }| NodeMember {
+            name: Cow::Borrowed(&**name),
+            value: Cow::Borrowed(value),
+        }),
+    );
+    members.extend(is_cut.then(|| owned(REST, ValueTree::Cut)));
+    members.extend(awaited.as_ref().map(|value| NodeMember { name: ".await".into(), value: Cow::Borrowed(value) }));
+    TreeNode { label: AlternativeLabel::Structure(Arc::clone(name)), content: NodeContent::Members(members) }
+}
+
+fn owned(name: &'static str, value: ValueTree) -> NodeMember<'static> {
+    NodeMember { name: name.into(), value: Cow::Owned(value) }
+}
+
+fn of_text(text: &str) -> ValueTree {
+    ValueTree::Text(TextValue { bytes: text.as_bytes().to_vec(), is_cut: false })
+}
+
+fn of_raw(address: u64) -> ValueTree {
+    ValueTree::Address(Box::new(AddressValue { address, kind: AddressKind::Raw, to: None, function: None }))
 }
 
 /// The members of a structure, with one more if some are missing.
@@ -233,7 +282,6 @@ fn of_problem(problem: &ValueProblem) -> TreeNode<'_> {
         Ok(Json::Object(details)) => details,
         _ => serde_json::Map::new(),
     };
-    let of_text = |text: &str| ValueTree::Text(TextValue { bytes: text.as_bytes().to_vec(), is_cut: false });
     let detail = |(name, detail): (String, Json)| {
         let tree = match (&detail, detail.as_u64()) {
             (_, Some(number)) => ValueTree::Integer(IntegerValue { bits: number.into(), size: 64, is_signed: false }),

@@ -22,7 +22,7 @@ fn structure(members: Vec<(&str, ValueTree)>) -> ValueTree {
 }
 
 fn pointer(address: u64, to: Option<ValueTree>) -> ValueTree {
-    ValueTree::Address(Box::new(AddressValue { address, kind: AddressKind::Raw, to }))
+    ValueTree::Address(Box::new(AddressValue { address, kind: AddressKind::Raw, to, function: None }))
 }
 
 fn list(items: Vec<ValueTree>) -> ValueTree {

@@ -359,12 +359,12 @@ fn random(choices: &mut Choices, depth: u32) -> ValueTree {
         9 | 10 => {
             let address = if choices.chance(30) { 0 } else { choices.number() };
             let (kind, to) = (AddressKind::Raw, None);
-            ValueTree::Address(Box::new(AddressValue { address, kind, to }))
+            ValueTree::Address(Box::new(AddressValue { address, kind, to, function: None }))
         }
         11 => {
             let kind = *choices.one(&[AddressKind::Raw, AddressKind::Reference, AddressKind::Owner]);
             let to = Some(random(choices, depth - 1));
-            ValueTree::Address(Box::new(AddressValue { address: choices.number() | 1, kind, to }))
+            ValueTree::Address(Box::new(AddressValue { address: choices.number() | 1, kind, to, function: None }))
         }
         12 | 13 => {
             let names: Vec<&str> = ["a", "b", "c", "d"].into_iter().filter(|_| choices.chance(70)).collect();
