@@ -4,6 +4,7 @@
 //! `sys::tracefs` reads and writes the files.
 
 pub mod fetch;
+pub mod hit_record;
 pub mod machine;
 pub mod probes;
 pub mod tasks;

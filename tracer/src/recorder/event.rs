@@ -4,7 +4,7 @@ use simple_markers_record::buffer::Layout as Words;
 use simple_markers_record::buffer::event::{Argument, Arguments, Event, NO_CPU};
 
 use crate::bytes::put;
-use crate::ftrace::machine::{RecordHeader, start};
+use crate::ftrace::hit_record::{RecordHeader, start};
 use crate::plan::{RecorderProbe, TextLimit};
 use crate::record::{FieldKind, Layout};
 

@@ -19,7 +19,7 @@ use simple_markers_resolver::resolve::names_of;
 use super::event::{cpu, write};
 use crate::Hit;
 use crate::ctf::{Description, Writer};
-use crate::ftrace::machine;
+use crate::ftrace::hit_record;
 use crate::plan::{
     ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source,
     TextLimit,
@@ -156,7 +156,7 @@ impl Metadata {
         let (packet, event) = thread.event.as_ref()?;
         let number = *self.sites.get(&event.id)?;
         let (planned, layout) = (self.plan.sites.get(number)?, self.layouts.get(number)?);
-        let header = machine::RecordHeader {
+        let header = hit_record::RecordHeader {
             time: ns(count, self.rate),
             thread: packet.tid,
             process: packet.pid,

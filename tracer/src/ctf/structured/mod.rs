@@ -1,5 +1,5 @@
 //! Whole values as structures, variants and sequences of CTF, for other readers than `smark`: the shapes
-//! of the arguments of a recording, their types in the metadata ([`types`]) and their bytes ([`fields`]).
+//! of the arguments of a recording, their types in the metadata (`types`) and their bytes (`fields`).
 //!
 //! | at a place | fields |
 //! | --- | --- |

@@ -21,7 +21,7 @@ use super::lease::is_only_here;
 use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Passage, Replay, Tally};
 use crate::filter::Fields;
-use crate::ftrace::machine::RecordHeader;
+use crate::ftrace::hit_record::RecordHeader;
 use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, RecorderProbe};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};

@@ -23,7 +23,8 @@ use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Passage, RawCounts, Replay, Tallies};
 use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
-use crate::ftrace::machine::{self, RecordHeader, Snapshot};
+use crate::ftrace::hit_record::{self, RecordHeader};
+use crate::ftrace::machine::Snapshot;
 use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
 use crate::hit::Hit;
@@ -337,7 +338,7 @@ impl Tracefs {
         for number in self.together.get(&leader)?.clone() {
             let (planned, layout) = (plan.sites.get(number)?, self.layouts.get(number)?);
             let header = RecordHeader { time, thread, process, site: u32::try_from(number).ok()?, cpu, name };
-            machine::write(&header, (&planned.inputs, &plan.reads), layout, &copied, record);
+            hit_record::write(&header, (&planned.inputs, &plan.reads), layout, &copied, record);
             let inputs = &Fields { record: Record(record), layout };
             let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
             let passage = Passage { site: number, time, process, thread, inputs };
