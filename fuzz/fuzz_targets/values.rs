@@ -23,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
     let of = TypeMaker::new(making).of();
     let gone = u64::from(how >> 4)..u64::from(how >> 4) * 3;
     let optimized_out = if how & 4 == 0 { &[] } else { slice::from_ref(&gone) };
-    let object = Object { bytes, optimized_out, is_cut: how & 64 != 0 };
+    let object = Object { bytes, optimized_out, is_cut: how & 64 != 0, ..Object::default() };
     let memory = MemoryFunction(|address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into));
     let reading = ReadContext {
         byte_order: if how & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big },

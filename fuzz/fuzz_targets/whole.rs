@@ -47,11 +47,19 @@ fuzz_target!(|input: &[u8]| {
 
     let chunks: Vec<MemoryChunk<'_>> = whole::chunks(bytes).collect();
     let value = chunks.first().map_or(&[][..], |chunk| chunk.bytes);
-    let gone = u64::from(how >> 4)..u64::from(how >> 4) * 3;
+    let (gone, unread) = (u64::from(how >> 4)..u64::from(how >> 4) * 3, 64..128);
     let optimized_out = if how & 8 == 0 { &[] } else { slice::from_ref(&gone) };
-    let object = Object { bytes: value, optimized_out, is_cut: how & 64 != 0 };
+    let unread = if how & 4 == 0 { &[] } else { slice::from_ref(&unread) };
+    let object = Object { bytes: value, optimized_out, unread, is_cut: how & 64 != 0 };
     let memory = MemorySnapshot { chunks: &chunks };
-    let reading = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
+    let reading = ReadContext {
+        byte_order: ByteOrder::Little,
+        language,
+        x87: true,
+        memory: &memory,
+        limits,
+        load_bias: whole::load_bias(bytes),
+    };
     let path = Box::from([NAMES[usize::from(how) % NAMES.len()].into()]);
     let members = if how & 32 == 0 { vec![path] } else { Vec::new() };
     let tree = tree_of(of, object, &reading, &MemberChoice { members, levels });

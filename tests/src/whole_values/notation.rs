@@ -37,6 +37,7 @@ pub fn likeness(shown: &str, printed: &str) -> Likeness {
 /// - `smark` shows how often a `RefCell` is borrowed. `{:?}` shows `<borrowed>` if it is to be changed.
 /// - `{:?}` ends locks with `..`.
 /// - `{:?}` says of which type a `PhantomData` is.
+/// - `smark` says which function is at an address (`0x1139 <work>`).
 /// - They escape different characters. All texts are escaped by [`u8::escape_ascii`].
 #[must_use]
 pub fn normalized(text: &str) -> String {
@@ -133,8 +134,18 @@ fn read(letters: &mut Letters<'_>) -> Vec<Vec<Token>> {
 
 fn end_word(word: &mut String, item: &mut Vec<Token>) {
     if !word.is_empty() {
+        let end = without_function(word).len();
+        word.truncate(end);
         item.push(Token::Word(std::mem::take(word)));
     }
+}
+
+/// The start of a word that ends with an address and the function there: `0x1139 <work>`.
+fn without_function(word: &str) -> &str {
+    let Some((before, _)) = word.strip_suffix('>').and_then(|word| word.split_once(" <")) else { return word };
+    let digits = before.rsplit(' ').next().and_then(|last| last.strip_prefix("0x"));
+    let is_address = digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    if is_address { before } else { word }
 }
 
 /// The bytes of a literal whose quote was read.
@@ -330,6 +341,7 @@ mod tests {
         one("Mutex { data: 1, poisoned: false }..=5", "Mutex { data: 1, poisoned: false, .. }..=5");
         one("1..=RwLock { data: 1 }", "1..=RwLock { data: 1, .. }");
         one("[(PhantomData, 1)]", "[(PhantomData<u8>, 1)]");
+        one("{f = 0x1139 <shop::work>, p = <2 at 0x1139>}", "{f = 0x1139, p = <2 at 0x1139>}");
         one("Mutex { data: \"&\\x1b\", poisoned: false }", "Mutex { data: \"&\\u{1b}\", poisoned: false, .. }");
         assert_ne!(normalized("\"&\""), normalized("\"\""));
         assert_ne!(normalized("D { a: 5 }"), normalized("D { b: 5 }"));
