@@ -143,7 +143,7 @@ fn end_word(word: &mut String, item: &mut Vec<Token>) {
 /// The start of a word that ends with an address and the function there: `0x1139 <work>`.
 fn without_function(word: &str) -> &str {
     let Some((before, _)) = word.strip_suffix('>').and_then(|word| word.split_once(" <")) else { return word };
-    let digits = before.rsplit(' ').next().and_then(|last| last.strip_prefix("0x"));
+    let digits = before.rsplit([' ', '.']).next().and_then(|last| last.strip_prefix("0x"));
     let is_address = digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
     if is_address { before } else { word }
 }
