@@ -373,7 +373,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str| folder.path().join(name);
         // Stands for `smark trace`: the file behind `-o` gets the hits.
-        let script = "#!/bin/sh\ncase \"$*\" in *--at*) from=site;; *) from=best;; esac\ncp $0.$from $9\n";
+        let script = "#!/bin/sh\ncase \"$*\" in *--at*) from=site;; *) from=best;; esac\ncp $0.$from ${11}\n";
         std::fs::write(file("smark"), script).expect("a script");
         std::fs::set_permissions(file("smark"), Permissions::from_mode(0o755)).expect("it is executable");
         let hits = |values: [u32; 3], name: &str| {
