@@ -14,7 +14,7 @@ use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, Val
 use simple_markers_resolver::resolve::{
     Argument, Marker, Origin, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
 };
-use simple_markers_resolver::types::{MemberChoice, Names, ReadTable, Shape, Type};
+use simple_markers_resolver::types::{Names, ReadTable, Shape, Type};
 
 use super::entry::EntryBuilder;
 use crate::arch::Platform;
@@ -240,7 +240,8 @@ fn site(
     let wholes: usize =
         wanted.iter().zip(&read).map(|(wanted, (_, fetched))| whole_values(wanted, fetched, settings.doubtful)).sum();
     let most = settings.values.bytes.min(MAX_WHOLE) / u16::try_from(wholes.max(1)).unwrap_or(u16::MAX);
-    let mut source = |wanted: &WantedArgument<'_>, limit: &Option<Expr>, fetched: &Result<Fetch, ArgumentOmission>| {
+    let shown: Vec<Option<Arc<ShownType>>> = wanted.iter().map(|wanted| shown(wanted, target)).collect();
+    let mut source = |index: usize, wanted: &WantedArgument<'_>, (limit, fetched): &(Option<Expr>, _)| {
         let mut reader = InputBuilder {
             inputs: &mut inputs,
             target,
@@ -250,7 +251,7 @@ fn site(
             entry,
             reads,
             limits: settings.read_limits(),
-            choice: wanted.form.as_deref().map(ShownType::choice_of).unwrap_or_default(),
+            shown: shown.get(index).and_then(Option::as_deref),
             most,
         };
         match fetched {
@@ -261,17 +262,18 @@ fn site(
     // What doubtful arguments need comes last, so that it takes no place from others.
     let mut sources: Vec<Option<Source>> = vec![None; wanted.len()];
     for is_last in [false, true] {
-        for ((wanted, (limit, fetched)), place) in wanted.iter().zip(&read).zip(&mut sources) {
-            if is_last == matches!(fetched, Err(ArgumentOmission::Doubtful(_))) {
-                *place = Some(source(wanted, limit, fetched));
+        for (index, ((wanted, read), place)) in wanted.iter().zip(&read).zip(&mut sources).enumerate() {
+            if is_last == matches!(read.1, Err(ArgumentOmission::Doubtful(_))) {
+                *place = Some(source(index, wanted, read));
             }
         }
     }
-    let arguments = wanted.iter().zip(sources).enumerate().filter_map(|(index, (wanted, source))| {
-        let names = names.get(index).cloned().flatten();
-        let (text, alias) = (Arc::clone(&wanted.argument.text), wanted.argument.alias.clone());
-        Some(PlannedArgument { text, alias, source: source?, names, shown: shown(wanted, target) })
-    });
+    let arguments =
+        wanted.iter().zip(sources).zip(&shown).enumerate().filter_map(|(index, ((wanted, source), shown))| {
+            let names = names.get(index).cloned().flatten();
+            let (text, alias) = (Arc::clone(&wanted.argument.text), wanted.argument.alias.clone());
+            Some(PlannedArgument { text, alias, source: source?, names, shown: shown.clone() })
+        });
     let arguments = arguments.collect();
     PlannedSite {
         image,
@@ -485,8 +487,8 @@ struct InputBuilder<'a> {
     reads: &'a mut Vec<Arc<ReadTable>>,
     /// How much of whole values is read.
     limits: ReadLimits,
-    /// Which parts of the value are shown.
-    choice: MemberChoice,
+    /// How the value is shown; `None` if it is not shown by its type.
+    shown: Option<&'a ShownType>,
     /// The most bytes of a whole value.
     most: u16,
 }
@@ -545,9 +547,14 @@ impl InputBuilder<'_> {
                 Ok(Reading::Number { field, size: *size, kind: *kind })
             }
             Fetch::Whole(whole) => {
-                let (bytes, _) = readable_parts(whole.bytes.clone(), self.target);
+                let (bytes, unread) = readable_parts(whole.bytes.clone(), self.target);
+                // Bits that are missing only at this place would be shown as zeros.
+                let omitted = || UnreadReason::Omitted(ArgumentOmission::OptimizedOut);
+                let is_shown = |shown: &&ShownType| shown.gone == whole.gone && shown.unread == unread;
+                let shown = self.shown.filter(is_shown).ok_or_else(omitted)?;
+                let levels = ShownType::choice_of(&shown.form).levels;
                 let input = WholeInput::new(bytes, self.most, self.limits);
-                let input = input.with_reads((&whole.of, whole.language, self.choice.levels), self.reads);
+                let input = input.with_reads((&whole.of, whole.language, levels), self.reads);
                 Ok(Reading::Whole { field: self.input(Input::Whole(Box::new(input)))? })
             }
             Fetch::Pointed(at) => {
