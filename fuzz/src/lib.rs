@@ -13,7 +13,7 @@ use simple_markers_resolver::fuzzing::{
 };
 use simple_markers_resolver::location::{InfoOffset, Location, LocationNames, Machine, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
-use simple_markers_resolver::types::{Language, Limits, MemoryFunction, Object, ReadContext, render};
+use simple_markers_resolver::types::{Language, MemoryFunction, Object, ReadContext, render};
 
 pub mod ghosts;
 pub mod types;
@@ -235,14 +235,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
     let Ok(described) = info.describe_type(of, 2) else { return };
     let Ok(bytes) = location.evaluate(&Fake, size) else { return };
     let memory = MemoryFunction(|address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into));
-    let reading = ReadContext {
-        byte_order: ByteOrder::Little,
-        language: Language::Rust,
-        x87: true,
-        memory: &memory,
-        limits: Limits::default(),
-        load_bias: None,
-    };
+    let reading = ReadContext::new(Language::Rust, &memory);
     assert!(render(&described, Object::new(&bytes), &reading).text.len() < 1 << 20);
 }
 

@@ -9,10 +9,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Argument, Detail, Request, resolve_request};
 use simple_markers_resolver::types::{
-    Limits, MemoryFunction, Object, ReadContext, Shape, Type, TypeTable, ValueTree, tree, write_json, write_text,
+    MemoryFunction, Object, ReadContext, Shape, Type, TypeTable, ValueTree, tree, write_json, write_text,
 };
 use simple_markers_resolver::views::ViewTable;
 use simple_markers_tests::fixture::{self, Fixture, Process, workspace};
@@ -63,10 +62,7 @@ fn read(argument: &Argument, address: u64, memory: &File) -> ValueTree {
     let mut bytes = vec![0; of.size.and_then(|size| usize::try_from(size).ok()).expect("a size")];
     memory.read_exact_at(&mut bytes, address).expect("the value");
     let memory = MemoryFunction(|address: u64, into: &mut [u8]| memory.read_exact_at(into, address).is_ok());
-    let (byte_order, language) = (ByteOrder::Little, argument.language);
-    let context =
-        ReadContext { byte_order, language, x87: true, memory: &memory, limits: Limits::default(), load_bias: None };
-    tree(of, Object::new(&bytes), &context)
+    tree(of, Object::new(&bytes), &ReadContext::new(argument.language, &memory))
 }
 
 /// The names of the values that were compared. All of them are what the program prints.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use simple_markers_record::ByteOrder;
 use simple_markers_record::value_form::{Alignment, FormatSpec, FormatTrait, ValueForm, value_form};
 use simple_markers_resolver::types::{
     IntegerValue, Limits, MemberChoice, MemorySnapshot, Object, ReadContext, TextValue, ValueTree, name_functions,
@@ -44,14 +43,8 @@ impl ShownType {
         };
         let size = self.of.size.unwrap_or(0);
         let object = Object { optimized_out: &self.gone, unread: &self.unread, ..Object::start(bytes, size) };
-        let context = ReadContext {
-            byte_order: ByteOrder::Little,
-            language: self.language,
-            x87: true,
-            memory: &MemorySnapshot { chunks: &memory },
-            limits: LIMITS,
-            load_bias,
-        };
+        let memory = MemorySnapshot { chunks: &memory };
+        let context = ReadContext { limits: LIMITS, load_bias, ..ReadContext::new(self.language, &memory) };
         Some(tree_of(&self.of, object, &context, &Self::choice_of(&self.form)))
     }
 

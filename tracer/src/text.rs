@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
-use simple_markers_record::ByteOrder;
 use simple_markers_record::printf::{Conversion, Count, Piece, parse};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::names_of;
@@ -162,9 +161,8 @@ fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mu
         Value::Array { .. } | Value::Whole(_) => return plain(value, out),
     };
     let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
-    let (byte_order, memory) = (ByteOrder::Little, MemoryFunction(|_: u64, _: &mut [u8]| false));
-    let context =
-        ReadContext { byte_order, language: Language::Rust, x87: true, memory: &memory, limits, load_bias: None };
+    let memory = MemoryFunction(|_: u64, _: &mut [u8]| false);
+    let context = ReadContext { limits, ..ReadContext::new(Language::Rust, &memory) };
     match printf(conversion, stars, &of, Object::new(bytes), &context) {
         Ok(rendered) => out.push_str(&rendered.text),
         // The conversion does not fit the type, as `check` says.

@@ -353,7 +353,6 @@ impl EntryReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use simple_markers_record::ByteOrder;
 
     use super::super::{Language, Limits, MemoryFunction};
     use super::*;
@@ -368,14 +367,7 @@ mod tests {
             word.is_some()
         });
         let limits = Limits { elements: 8, ..Limits::default() };
-        let context = ReadContext {
-            byte_order: ByteOrder::Little,
-            language: Language::C,
-            x87: true,
-            memory: &memory,
-            limits,
-            load_bias: None,
-        };
+        let context = ReadContext { limits, ..ReadContext::new(Language::C, &memory) };
         entries(layout, Object::new(&bytes), 0, &context).map(|all| all.entries.iter().map(|it| it.address).collect())
     }
 

@@ -123,7 +123,15 @@ pub(super) fn number(bits: u128, size: u64, signed: bool) -> i128 {
     }
 }
 
-impl ReadContext<'_> {
+impl<'a> ReadContext<'a> {
+    /// The values of a program on a little-endian machine, with the default limits, and x86's `long double`.
+    /// The load bias is not known.
+    #[must_use]
+    pub fn new(language: Language, memory: &'a dyn ValueMemory) -> Self {
+        let (byte_order, limits) = (ByteOrder::Little, Limits::default());
+        Self { byte_order, language, x87: true, memory, limits, load_bias: None }
+    }
+
     /// Reads the bytes at an address. The error says why they are not known.
     pub(super) fn at(&self, address: u64, size: u64) -> Result<Vec<u8>, ValueProblem> {
         let unreadable = || ValueProblem::Unreadable { address, length: size };

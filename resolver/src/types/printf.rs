@@ -367,10 +367,9 @@ fn is_signed(shape: &Shape) -> Option<bool> {
 mod tests {
     use std::sync::Arc;
 
-    use simple_markers_record::ByteOrder;
     use simple_markers_record::printf::{Piece, parse};
 
-    use super::super::{Limits, Member, MemoryFunction, Sequence};
+    use super::super::{Member, MemoryFunction, Sequence};
     use super::*;
 
     fn written(format: &str, stars: &[i64], of: &Type, bytes: &[u8], language: Language) -> Result<String, String> {
@@ -382,16 +381,8 @@ mod tests {
                 .enumerate()
                 .all(|(index, byte)| text.get(from.wrapping_add(index)).map(|known| *byte = *known).is_some())
         };
-        let limits = Limits::default();
         let memory = MemoryFunction(memory);
-        let context = ReadContext {
-            byte_order: ByteOrder::Little,
-            language,
-            x87: true,
-            memory: &memory,
-            limits,
-            load_bias: None,
-        };
+        let context = ReadContext::new(language, &memory);
         printf(&conversion, stars, of, Object::new(bytes), &context).map(|written| written.text)
     }
 

@@ -31,8 +31,6 @@ pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rende
 mod tests {
     use std::sync::Arc;
 
-    use simple_markers_record::ByteOrder;
-
     use super::super::{
         Language, Limits, Member, MemoryFunction, OpaqueReason, Sequence, SequenceKind, Shape, Variant, Variants,
     };
@@ -61,14 +59,7 @@ mod tests {
             true
         };
         let memory = MemoryFunction(memory);
-        let context = ReadContext {
-            byte_order: ByteOrder::Little,
-            language,
-            x87: true,
-            memory: &memory,
-            limits,
-            load_bias: None,
-        };
+        let context = ReadContext { limits, ..ReadContext::new(language, &memory) };
         let RenderedText { text, cut } = render(of, Object::new(bytes), &context);
         (text, cut)
     }
@@ -106,14 +97,8 @@ mod tests {
         assert_eq!(c(&opaque, &[1, 0xab]), "<declared only> bytes 01 ab");
         let gone = 0..4;
         let object = Object { bytes: &[1], optimized_out: std::slice::from_ref(&gone), ..Object::default() };
-        let context = ReadContext {
-            byte_order: ByteOrder::Little,
-            language: Language::C,
-            x87: true,
-            memory: &MemoryFunction(|_: u64, _: &mut [u8]| false),
-            limits: Limits::default(),
-            load_bias: None,
-        };
+        let memory = MemoryFunction(|_: u64, _: &mut [u8]| false);
+        let context = ReadContext::new(Language::C, &memory);
         assert_eq!(render(&of(Shape::Boolean, 1), object, &context).text, "<optimised out>");
     }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use simple_markers_record::ByteOrder;
-
 use super::{
     Language, Limits, MapValue, Member, MemberChoice, MemberValue, MemoryChunk, MemorySnapshot, Object, OpaqueReason,
     ReadContext, Sequence, SequenceKind, Shape, TextValue, Type, ValueTree, Variant, Variants, tree_of, write_json,
@@ -69,9 +67,7 @@ impl<'a> Case<'a> {
         let chunk = |&(address, bytes): &(u64, &'a [u8])| MemoryChunk { address, bytes, unreadable: 0 };
         let chunks: Vec<MemoryChunk<'_>> = self.chunks.iter().map(chunk).collect();
         let memory = MemorySnapshot { chunks: &chunks };
-        let (byte_order, language) = (ByteOrder::Little, self.language);
-        let context =
-            ReadContext { byte_order, language, x87: true, memory: &memory, limits: self.limits, load_bias: None };
+        let context = ReadContext { limits: self.limits, ..ReadContext::new(self.language, &memory) };
         tree_of(of, Object::new(bytes), &context, choice)
     }
 

@@ -127,8 +127,10 @@ impl Program<'_> {
 
     /// Frees the slots of the inputs that were read.
     pub(super) fn free_slots(&mut self) {
-        let owned = if self.target.has_exchange { self.slots.clone() } else { Vec::new() };
-        for word in owned {
+        if !self.target.has_exchange {
+            return;
+        }
+        for word in self.slots.clone() {
             let code = &mut self.code;
             let is_free = code.label();
             code.load(Size::Eight, Reg::R1, Reg::Frame, word);

@@ -7,7 +7,7 @@ use simple_markers_resolver::types::ValueTree;
 
 use super::label::{ABSENT, AlternativeLabel, NULL, ValueCategory};
 use super::node::{NodeContent, NodeMember, TreeNode};
-use super::shape::{Alternative, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape, aligned};
+use super::shape::{Alternative, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape, aligned, has_same_members};
 
 impl TreeShape {
     /// Adds a value. `budget` is how many alternatives, members and names may be added yet, and becomes
@@ -196,9 +196,7 @@ fn add_members(
     budget: &mut usize,
 ) -> Option<()> {
     let absent = TreeNode::missing(ABSENT);
-    let is_same =
-        shape.len() == members.len() && shape.iter().zip(members).all(|(one, other)| *one.name == *other.name);
-    if is_same {
+    if has_same_members(shape, members) {
         for (member, NodeMember { value, .. }) in shape.iter_mut().zip(members) {
             member.shape.add_at(value, depth, budget);
         }

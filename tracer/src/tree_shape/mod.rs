@@ -17,4 +17,6 @@ mod tests;
 
 pub use self::label::{ABSENT, AlternativeLabel, IntegerWidth, REST, ValueCategory};
 pub use self::node::{NodeContent, NodeMember, TreeNode};
-pub use self::shape::{Alternative, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape, aligned};
+pub use self::shape::{
+    Alternative, MAX_DEPTH, MAX_WIDTH, ShapeMember, TreeContent, TreeShape, aligned, has_same_members,
+};

@@ -129,6 +129,12 @@ impl TreeShape {
     }
 }
 
+/// Whether a value has the members of a shape, in the same order.
+#[must_use]
+pub fn has_same_members(shape: &[ShapeMember], members: &[NodeMember<'_>]) -> bool {
+    shape.len() == members.len() && shape.iter().zip(members).all(|(one, other)| *one.name == *other.name)
+}
+
 /// Which member of a value each member of a shape is, by their names; `None` if the value has none. The
 /// second of a name is the second.
 #[must_use]

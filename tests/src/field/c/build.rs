@@ -32,7 +32,7 @@ impl Program for Source {
 
     fn fetch(&self, folder: &Path) -> Result<PathBuf, String> {
         let (package, version) = self.package;
-        if package.is_empty() {
+        if self.is_generated() {
             let source = folder.join("source");
             at(&source, fs::create_dir_all(&source))?;
             at(&source, write_changed(&source.join("program.c"), generated().as_bytes()))?;
@@ -134,7 +134,7 @@ impl Program for Source {
     }
 
     fn arguments(&self, _: &Path, results: &Path) -> Result<Vec<String>, String> {
-        if self.package.0.is_empty() {
+        if self.is_generated() {
             return Ok(vec![ROUNDS.to_owned()]);
         }
         let input = workspace().join("tests/field").join(self.input);
@@ -147,7 +147,7 @@ impl Program for Source {
     }
 
     fn prints_results(&self) -> bool {
-        self.package.0.is_empty()
+        self.is_generated()
     }
 }
 
@@ -155,6 +155,10 @@ impl Program for Source {
 const ROUNDS: &str = "30";
 
 impl Source {
+    fn is_generated(&self) -> bool {
+        self.package.0.is_empty()
+    }
+
     /// The files to compile, of which markers may be in those of the program.
     fn files(&self, source: &Path) -> Result<Vec<PathBuf>, String> {
         let mut files = Vec::new();

@@ -7,6 +7,7 @@ use simple_markers_resolver::types::{Language, ValueTree, write_text};
 use super::types::{is_enumeration, is_small};
 use crate::tree_shape::{
     ABSENT, IntegerWidth, NodeContent, NodeMember, ShapeMember, TreeContent, TreeNode, TreeShape, aligned,
+    has_same_members,
 };
 
 /// Appends a value. `None` if it is not of this shape, or if there would be more than `most` bytes.
@@ -140,9 +141,7 @@ impl FieldWriter<'_> {
     }
 
     fn members(&mut self, shape: &[ShapeMember], members: &[NodeMember<'_>]) -> Option<()> {
-        let is_same =
-            shape.len() == members.len() && shape.iter().zip(members).all(|(one, other)| *one.name == *other.name);
-        if is_same {
+        if has_same_members(shape, members) {
             return shape.iter().zip(members).try_for_each(|(of, member)| self.place(&of.shape, &member.value));
         }
         let mut written = 0;
