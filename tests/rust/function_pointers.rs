@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::tools::{ended, run};
-use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::trace;
 
@@ -47,19 +47,20 @@ fn said_and_printed(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
     (said.collect(), printed)
 }
 
-#[test(cases = ["-pie", "-no-pie"])]
+#[test(cases = ["-pie bpf", "-no-pie bpf", "-pie tracefs"])]
 fn functions_of_c_have_their_names(how: &str) {
-    if !can_watch() {
+    let (how, engine) = how.split_once(' ').expect("an option and an engine");
+    if !can_watch() || (engine == "tracefs" && !can_watch_with_tracefs()) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "operations", OPERATIONS, &[how]);
-    let (said, printed) = said_and_printed(trace(&[], &[&program]));
+    let (said, printed) = said_and_printed(trace(&["--engine", engine], &[&program]));
     assert_eq!((said.len(), said), (1, printed));
 
     let recording = folder.path().join("recorded");
-    let recorded =
-        ended(Command::new(fixture::smark()).arg("record").arg("-o").args([&recording]).arg("--").arg(&program));
+    let mut record = Command::new(fixture::smark());
+    let recorded = ended(record.args(["record", "--engine", engine, "-o"]).arg(&recording).arg("--").arg(&program));
     let (_, printed) = said_and_printed(recorded.lines());
     fs::remove_file(&program).expect("it is removed");
     let report =

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::tools::ended;
-use simple_markers_tests::watched::can_watch;
+use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
 
 use crate::trace::trace;
 
@@ -213,13 +213,14 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"])]
-fn a_type_that_the_vtable_does_not_tell_is_not_guessed(level: &str) {
-    if !can_watch() {
+#[test(cases = ["0 bpf", "3 bpf", "3 tracefs"])]
+fn a_type_that_the_vtable_does_not_tell_is_not_guessed(how: &str) {
+    let (level, engine) = how.split_once(' ').expect("a level and an engine");
+    if !can_watch() || (engine == "tracefs" && !can_watch_with_tracefs()) {
         return;
     }
-    let name = format!("trait-tags-{level}");
-    let (said, printed) = watched(&name, TAGS, level, &[]);
+    let name = format!("trait-tags-{level}-{engine}");
+    let (said, printed) = watched(&name, TAGS, level, &["--engine", engine]);
     let address = |line: &str| line.split(' ').nth(1).expect("an address").to_owned();
     let of = name.replace('-', "_");
     let either = |line: &str| format!("dynamic:tag: <{of}::One or {of}::Two at {}>", address(line));
@@ -236,7 +237,7 @@ fn a_type_that_the_vtable_does_not_tell_is_not_guessed(level: &str) {
     let program = fixture::target().join("debug").join(&name);
     let smark = |options: &[&str]| {
         let mut smark = Command::new(fixture::smark());
-        smark.arg("trace").args(options).arg("--").arg(&program);
+        smark.args(["trace", "--engine", engine]).args(options).arg("--").arg(&program);
         smark
     };
     let json: Vec<Json> =

@@ -469,3 +469,48 @@ int main(void)
     let hit: Json = serde_json::from_str(json.lines().next().expect("a hit")).expect("JSON");
     assert_eq!(hit["args"][0]["value"], serde_json::json!({"ratio": {"?": "unread_register"}, "count": 0}));
 }
+
+/// Many whole values at one address: of markers with one each, and of one marker. Each leads to others.
+const MANY: &str = r#"
+#include <stdio.h>
+#include "simple_marker.h"
+
+struct node { int tag; struct node *next; const char *name; };
+
+__attribute__((noinline)) static void many(struct node *a, struct node *b) {
+    simple_mark(many:a, "%p{**} %p{**} %p{**} %p{**}", a, b, a, b);
+    simple_mark(many:b, "%p{**} %p{**} %p{**}", b, a, b);
+    simple_mark(many:c, "%p{**}", a);
+    simple_mark(many:d, "%p{**} %p{**} %p{**} %p{**} %p{**} %p{**} %p{**} %p{**} %p{**} %p{**}", a, b, a, b, a, b, a, b, a, b);
+    __asm__ volatile("" : : "r"(a), "r"(b) : "memory");
+}
+
+int main(void) {
+    struct node last = {3, 0, "last"}, b = {2, &last, "two"}, a = {1, &b, "one"};
+    many(&a, &b);
+    return 0;
+}
+"#;
+
+#[test]
+fn many_whole_values_of_one_address_are_read() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "many", MANY, &["-O2"]);
+    let json = trace(&["--json", "--bytes", "4088"], &[&program]);
+    let hits: Vec<Json> = json.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let named = |hit: &Json| {
+        let args = hit["args"].as_array().expect("arguments").iter();
+        let names = args.map(|argument| {
+            let value = &argument["value"];
+            assert_eq!(value["next"]["to"]["tag"].as_i64(), value["tag"].as_i64().map(|tag| tag + 1), "{value}");
+            value["name"].as_str().expect("a text").to_owned()
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<_> = hits.iter().filter(|hit| hit["args"].is_array()).map(named).collect();
+    let ten = ["one two"; 5].join(" ");
+    assert_eq!(shown, ["one two one two", "two one two", "one", &ten]);
+}

@@ -13,7 +13,7 @@
 
 use simple_markers_resolver::types::MemoryChunk;
 
-use crate::plan::MAX_WHOLE;
+use crate::plan::{MAX_WHOLE, WholeInput};
 
 /// The size of what precedes the bytes of a chunk.
 pub const CHUNK_HEADER: u16 = 16;
@@ -35,6 +35,13 @@ pub const LOAD_BIAS_BIT: u32 = 50;
 pub const fn area(most: u16) -> u16 {
     let size = if most > MAX_WHOLE { MAX_WHOLE } else { most } + 8;
     if size < 64 { 64 } else { size.next_power_of_two() }
+}
+
+/// The most bytes of a value itself.
+#[must_use]
+pub const fn root_room(input: &WholeInput) -> u16 {
+    let headers = if input.has_load_bias { 2 * CHUNK_HEADER } else { CHUNK_HEADER };
+    input.most.saturating_sub(headers)
 }
 
 /// The chunks of a value. They end where the bytes are no chunk.

@@ -9,6 +9,7 @@ use simple_markers_resolver::types::ReadTable;
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::whole::rounds;
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
 
@@ -144,6 +145,8 @@ pub(super) struct Program<'t> {
     pub(super) target: &'t Target,
     /// What is read of whole values, by number.
     reads: &'t [Arc<ReadTable>],
+    /// The most rounds of the loop for a whole value.
+    pub(super) rounds: i32,
     /// The stack words with the addresses of slots.
     pub(super) slots: Vec<i16>,
     pub(super) stack: StackAllocator,
@@ -195,7 +198,8 @@ impl<'t> Program<'t> {
         let stack = StackAllocator::new(FIRST);
         let (words, slots) = (Vec::new(), Vec::new());
         let entered = Vec::new();
-        Self { code, target, reads: &[], slots, stack, exit, end, distance: 0, words, uncertain: 0, entered }
+        let rounds = rounds([].iter());
+        Self { code, target, reads: &[], rounds, slots, stack, exit, end, distance: 0, words, uncertain: 0, entered }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.

@@ -5,15 +5,17 @@ use simple_markers_resolver::export::ValueBytes;
 use super::instruction::{Alu, JumpCondition, Reg, Size};
 use super::program::Program;
 use super::slot::{ADDRESS, AGAIN, CHUNK, CHUNKS, USED};
-use super::whole::{ROUNDS, root_room};
+use super::whole::FIRST_CHUNKS;
 use crate::plan::WholeInput;
-use crate::whole::{CHANGED_BIT, CHUNK_HEADER, area};
+use crate::whole::{CHANGED_BIT, CHUNK_HEADER, area, root_room};
 
 impl Program<'_> {
     /// Reads all chunks once more, and marks the first one if a byte is another one. If none is, all were
     /// there at one time, unless something changed there and back in between.
     pub(super) fn read_again(&mut self, input: &WholeInput) {
         let area = i32::from(area(input.most));
+        // Each round of the steps reads at most one chunk.
+        let rounds = self.rounds.saturating_add(FIRST_CHUNKS);
         // What was in registers is not read again.
         let first = match &input.bytes {
             ValueBytes::Memory { .. } => 0,
@@ -60,7 +62,7 @@ impl Program<'_> {
         let code = &mut self.code;
         code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, changed);
         code.alu_immediate(Alu::Add, Reg::R8, 1);
-        code.jump_if_immediate(JumpCondition::Less, Reg::R8, ROUNDS, round);
+        code.jump_if_immediate(JumpCondition::Less, Reg::R8, rounds, round);
 
         code.place(compare);
         code.load(Size::Eight, Reg::R5, Reg::R7, USED);

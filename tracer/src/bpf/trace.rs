@@ -10,6 +10,7 @@ use super::filter::text_size;
 use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, ProgramSettings, Section, Words};
+use super::whole::rounds;
 use crate::plan::{Input, MAX_WORDS};
 use crate::record::{self, Layout};
 
@@ -32,6 +33,7 @@ pub fn trace<'p>(
     settings: ProgramSettings,
 ) -> Result<(Code, Vec<Layout>), ProgramError> {
     let mut program = Program::new(target, settings, None);
+    program.rounds = rounds(sections.iter().flat_map(|section| section.inputs));
     let (stack, mut layouts) = (program.stack.clone(), Vec::new());
     for section in sections {
         program.begin(section, &stack);

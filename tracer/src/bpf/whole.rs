@@ -16,13 +16,16 @@ use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::Program;
 use super::slot::{ADDRESS, CHUNK, CHUNKS, ELEMENT, LENGTH, OWNER, SLOTS, SLOTS_OF_CPU, STEP, TOUCHED, USED};
-use crate::plan::{MAX_WHOLE, Uncompilable, WholeInput};
-use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area};
+use crate::plan::{Input, MAX_WHOLE, Uncompilable, WholeInput};
+use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, area, root_room};
 
 /// How many slots a hit tries.
 const TRIES: i32 = 4;
-/// The most rounds of the loop. The kernel checks each of them.
-pub(super) const ROUNDS: i32 = 256;
+/// The most rounds of the loop for a value, and of all loops of a program. The kernel checks each of them, and
+/// takes no program of which it has to check more than a million instructions.
+const ROUNDS: (i32, i32) = (256, 768);
+/// How many chunks a value has before the first round: the value itself, and the load bias.
+pub(super) const FIRST_CHUNKS: i32 = 2;
 
 /// The size of a step in its map.
 const STEP_SIZE_BITS: i32 = 5;
@@ -41,6 +44,13 @@ const BEFORE: u64 = 1 << 15;
 pub(super) const BLOCK: u64 = 1 << 14;
 /// The bit of the length of a block that says that it is the block behind that of the first element.
 const NEXT_BLOCK: u64 = 1 << 16;
+
+/// The most rounds of the loop for each value of a program that reads some whole values.
+pub(super) fn rounds<'p>(inputs: impl Iterator<Item = &'p Input>) -> i32 {
+    let wholes = inputs.filter(|input| matches!(input, Input::Whole(_))).count();
+    let (of_value, of_program) = ROUNDS;
+    of_value.min(of_program / i32::try_from(wholes.max(1)).unwrap_or(i32::MAX)).max(1)
+}
 
 /// How many steps the map of a table has: a power of two.
 pub(crate) fn map_steps(table: &ReadTable) -> usize {
@@ -85,12 +95,6 @@ pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
     let mut value: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     value.resize(map_steps(table) << STEP_SIZE_BITS, 0);
     value
-}
-
-/// The most bytes of the value itself.
-pub(super) fn root_room(input: &WholeInput) -> u16 {
-    let headers = if input.has_load_bias { 2 * CHUNK_HEADER } else { CHUNK_HEADER };
-    input.most.saturating_sub(headers)
 }
 
 impl Program<'_> {
@@ -309,7 +313,7 @@ impl Program<'_> {
         let code = &mut self.code;
         code.place(next);
         code.alu_immediate(Alu::Add, Reg::R8, 1);
-        code.jump_if_immediate(JumpCondition::Less, Reg::R8, ROUNDS, round);
+        code.jump_if_immediate(JumpCondition::Less, Reg::R8, self.rounds, round);
         code.place(done);
     }
 

@@ -11,7 +11,8 @@ pub(super) const PAGE: u64 = 4096;
 /// Registers and memory at a hit.
 #[derive(Debug)]
 pub struct Snapshot<'a> {
-    bias: u64,
+    /// The load bias of the image.
+    pub(super) bias: u64,
     registers: Vec<(Register, &'a [u8])>,
     /// The pieces of memory that are known, each in one page, with their addresses.
     memory: Vec<(u64, &'a [u8])>,

@@ -13,7 +13,7 @@ use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace,
 use super::fetch::{AROUND, Fetches, LONGEST, ProbePlace};
 use super::machine::Snapshot;
 use crate::plan::WholeInput;
-use crate::whole::{CHUNK_HEADER, UNREADABLE_BIT, UNREADABLE_SIZE_BIT};
+use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, root_room};
 
 /// The most bytes of a text that are copied. The kernel copies so many of a short one, too.
 const TEXT: u64 = 128;
@@ -119,8 +119,8 @@ fn end_size(step: &ReadStep) -> Option<u32> {
 /// The chunks of a value ([`crate::whole`]) behind their size, as a field of a record has them. `None` if
 /// no byte of the value is known.
 pub(super) fn chunks(input: &WholeInput, table: &ReadTable, copied: &Snapshot<'_>) -> Option<Vec<u8>> {
-    let most = usize::from(input.most.saturating_sub(CHUNK_HEADER));
-    let mut chunks = Chunks { bytes: Vec::new(), most };
+    let most = usize::from(root_room(input));
+    let mut chunks = Chunks { bytes: Vec::new(), most: usize::from(input.most.saturating_sub(CHUNK_HEADER)) };
     let (ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. }) = &input.bytes;
     let size = usize::try_from(*size).unwrap_or(usize::MAX);
     let (address, bytes, unreadable) = match &input.bytes {
@@ -142,6 +142,9 @@ pub(super) fn chunks(input: &WholeInput, table: &ReadTable, copied: &Snapshot<'_
     // Without all of the bytes, the steps would look behind them.
     let start = if bytes.len() == size { input.start } else { NO_STEPS };
     let mut rows = VecDeque::from([(chunks.add(address, &bytes, unreadable), bytes.len(), start)]);
+    if input.has_load_bias {
+        chunks.add_load_bias(copied.bias);
+    }
     let mut taken = 0;
     while let Some((offset, length, start)) = rows.pop_front() {
         let Some(size) = steps(table, start).find_map(end_size).filter(|size| *size > 0) else { continue };
@@ -194,6 +197,12 @@ impl Chunks {
         self.bytes.extend(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         offset
+    }
+
+    /// Adds the load bias of the image.
+    fn add_load_bias(&mut self, bias: u64) {
+        self.bytes.extend(bias.to_le_bytes());
+        self.bytes.extend((1u64 << LOAD_BIAS_BIT).to_le_bytes());
     }
 
     /// The number of 8 bytes at an offset of an element.
@@ -344,5 +353,18 @@ mod tests {
         assert_eq!(chunks_of(1, 3, &[&pointers]), [row(3)]);
         assert_eq!(chunks_of(1, 3, &[&pointers[..12]]), [row(1)]);
         assert_eq!(chunks_of(1, 3, &[]), []);
+    }
+
+    #[test]
+    fn the_load_bias_is_behind_the_value() {
+        let (input, reads) = input();
+        let input = WholeInput { has_load_bias: true, ..input };
+        let fetches = Fetches::new(&[Input::Whole(Box::new(input.clone()))], &reads, Vaddr(0x1000), Platform::X86_64);
+        let address = 0x6000u64.to_ne_bytes();
+        let copied =
+            Snapshot::new(&fetches, Vaddr(0x1000), 0x55_1000, [&address[..], &[1; 24]].into_iter(), &mut |_| false);
+        let bytes = chunks(&input, &reads[0], &copied).expect("a value");
+        assert_eq!(whole::load_bias(&bytes[8..]), Some(0x55_0000));
+        assert_eq!(whole::chunks(&bytes[8..]).map(|chunk| chunk.bytes.len()).collect::<Vec<_>>(), [24, 0]);
     }
 }
