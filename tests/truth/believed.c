@@ -4,6 +4,12 @@
 
 #define NOINLINE __attribute__((noinline))
 
+#if defined __clang__
+#define IPA_RA
+#else
+#define IPA_RA __attribute__((optimize("ipa-ra")))
+#endif
+
 /* The function is inlined, and its parameter is lost. That cannot point to a variable of the function. */
 static inline unsigned best(const unsigned *a, unsigned n, unsigned *place)
 {
@@ -27,10 +33,32 @@ static NOINLINE unsigned search(const unsigned *a, unsigned n)
     return length * 16 + place;
 }
 
+struct pair {
+    long a, b;
+};
+
+static long passes, last;
+
+static NOINLINE IPA_RA void pass(void)
+{
+    passes++;
+}
+
+/* gcc knows that the call leaves the registers of p alone. */
+NOINLINE IPA_RA long joined(struct pair p, int c)
+{
+    if (c == 3)
+        pass();
+    last = c;
+    simple_mark(believed:joined, "%ld %ld", p.a, p.b); //= p.a: gcc
+    return c + 1;
+}
+
 int main(int count, char **words)
 {
     unsigned a[16] = { 4, 5, 1, 2, 7, 5 };
     (void)words;
     printf("%u\n", search(a, 11 + count));
+    printf("%ld\n", joined((struct pair){ 8, 9 }, 3) + joined((struct pair){ 6, 7 }, 4) + passes + last);
     return 0;
 }

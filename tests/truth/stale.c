@@ -112,6 +112,22 @@ static __attribute__((noinline)) uint32_t first(uint32_t used, uint32_t n)
     return d;
 }
 
+struct pair {
+    long a, b;
+};
+
+static int last;
+
+/* The call overwrites the registers of p. gcc describes p in them where both ways join. */
+__attribute__((noinline)) int joined(struct pair p, int c)
+{
+    if (c == 3)
+        putchar('3');
+    last = c;
+    simple_mark(stale:joined, "%ld %ld", p.a, p.b); //? p.a: gcc overwritten
+    return c + 1;
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
@@ -126,6 +142,7 @@ int main(int count, char **words)
     result += untracked(count, 5) + clamped((unsigned[16]){ 1, 1, 3, 2 }, 3 + count, 11 + count);
     unsigned char digits[] = { 3, 4, count + 4, 0 };
     result += branch(digits, count * 2 + 8) + branch(digits, count * 2 + 14);
+    result += joined((struct pair){ 8, 9 }, 3) + joined((struct pair){ 8, 9 }, 4) + last;
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

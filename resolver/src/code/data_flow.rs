@@ -18,6 +18,8 @@ pub(crate) struct Convention {
     pub(crate) stack_pointer: Gpr,
     /// The registers that calls change.
     pub(crate) clobbered: u64,
+    /// The registers that may hold a result of a call.
+    pub(crate) results: u64,
     /// The registers that may hold variables that are passed.
     pub(crate) arguments: u64,
     /// The registers that may hold something else that is passed.

@@ -1,6 +1,7 @@
 //! The instructions that made the value of a register, looking through copies.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::cfg::Cfg;
 use super::data_flow::{Gpr, RegisterValue};
@@ -15,6 +16,32 @@ impl Values {
     /// What made the value of `size` bytes that a register has at an address; `None` if that is not known.
     /// The entry of the function stands for its caller.
     pub(crate) fn made(&self, cfg: &Cfg, pc: Vaddr, register: u32, size: u64) -> Option<Vec<Vaddr>> {
+        self.definitions(cfg, pc, register, |value| match value {
+            RegisterValue::Sum(from, 0) => Some(from),
+            RegisterValue::Low(from) if size <= 4 => Some(from),
+            _ => None,
+        })
+    }
+
+    /// The calls that changed a register last on a way to an address, and leave no result in it; `None` if they
+    /// are not known.
+    pub(crate) fn clobbered(&self, cfg: &Cfg, pc: Vaddr, register: u32) -> Option<Vec<Range<u64>>> {
+        if self.convention.results & 1u64.checked_shl(register)? != 0 {
+            return Some(Vec::new());
+        }
+        let written = self.definitions(cfg, pc, register, |_| None)?.into_iter();
+        let calls = written.filter_map(|at| cfg.at(at.0)).filter(|it| it.successors == Successors::Call);
+        Some(calls.map(|it| it.at..it.end()).collect())
+    }
+
+    /// The last instructions that wrote a register, or the one from which `copied` says that it was copied.
+    fn definitions(
+        &self,
+        cfg: &Cfg,
+        pc: Vaddr,
+        register: u32,
+        copied: impl Fn(RegisterValue) -> Option<Gpr>,
+    ) -> Option<Vec<Vaddr>> {
         let mut made = Vec::new();
         let mut seen = HashSet::new();
         let mut todo = vec![(cfg.index(pc.0)?, Gpr::try_from(register).ok()?)];
@@ -32,10 +59,9 @@ impl Values {
                 let is_call = cfg.is(before, |it| it.successors == Successors::Call);
                 let is_result = is_call && self.is_clobbered(register);
                 let written = flow.writes.iter().find(|(written, _)| *written == register).map(|(_, value)| *value);
-                match written {
-                    None if !is_result => todo.push((before, register)),
-                    Some(RegisterValue::Sum(from, 0)) => todo.push((before, from)),
-                    Some(RegisterValue::Low(from)) if size <= 4 => todo.push((before, from)),
+                match (written, written.and_then(&copied)) {
+                    (None, _) if !is_result => todo.push((before, register)),
+                    (_, Some(from)) => todo.push((before, from)),
                     _ => made.push(Vaddr(cfg.instructions.get(before)?.at)),
                 }
             }
@@ -85,5 +111,22 @@ mod tests {
         // nop; call +0; ret: the call made the result, and may have changed the parameter.
         let code = [0x90, 0xe8, 0, 0, 0, 0, 0xc3];
         assert_eq!((made(&code, 6, RAX, 4), made(&code, 6, RDI, 4)), (vec![1], vec![1]));
+    }
+
+    #[test]
+    fn calls_clobber_what_they_do_not_return() {
+        // nop; test %edi,%edi; je 1f; call +0; 1: mov %rdi,%rax; ret
+        let code = [0x90, 0x85, 0xff, 0x74, 0x05, 0xe8, 0, 0, 0, 0, 0x48, 0x89, 0xf8, 0xc3];
+        let function = Function::in_one_piece(Vaddr(ENTRY), &code);
+        let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
+        let values = Values::of_function(&function, &cfg).expect("its paths are known");
+        let clobbered = |offset, register| values.clobbered(&cfg, Vaddr(ENTRY + offset), register);
+        let call = ENTRY + 5..ENTRY + 10;
+        assert_eq!(clobbered(10, RDI), Some(vec![call]));
+        assert_eq!(
+            (clobbered(5, RDI), clobbered(10, RAX), clobbered(13, RAX)),
+            (Some(vec![]), Some(vec![]), Some(vec![]))
+        );
+        assert_eq!(made(&code, 13, RAX, 8), [0, 5]);
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn doubt(reason: &str) -> &'static str {
         "never_read_again" => "it is in memory that nothing reads after the site",
         "assigned_late" => "an assignment before the marker has its instruction after the site",
         "parameter_in_loop" => "a loop assigns the parameter, and may have been a recursion",
+        "overwritten" => "a call on another way to the marker overwrites the register",
         "stored_over" => "the function keeps the parameter in its frame too, and stores another value there",
         "copied_from" => "it begins to share a register with a variable that is declared later",
         "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
@@ -144,6 +145,9 @@ pub fn reason(reason: &Reason) -> String {
         }
         Reason::StoredOver { at } => {
             format!("{at:#x} stores another value over its copy in the frame, so the register may have the old one")
+        }
+        Reason::Overwritten { at } => {
+            format!("the call at {at:#x}, on another way to the marker, overwrites the register")
         }
         Reason::CopiedFrom { name } => {
             format!("it has the register of `{name}` from the same place on, before or after the marker")

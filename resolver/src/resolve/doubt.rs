@@ -21,6 +21,7 @@ mod not_in_frame;
 mod not_tracked;
 mod other_constant;
 mod other_offset;
+mod overwritten;
 mod parameter_in_loop;
 mod place;
 mod register_reused;
@@ -39,7 +40,7 @@ use super::Reason;
 type Rule = fn(&Case<'_>) -> Option<Reason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     not_tracked::doubt,
     at_site::doubt,
     computed::doubt,
@@ -48,6 +49,7 @@ const RULES: [Rule; 15] = [
     other_constant::doubt,
     other_offset::doubt,
     stored_over::doubt,
+    overwritten::doubt,
     stepped_before::doubt,
     assigned_late::doubt,
     parameter_in_loop::doubt,

@@ -215,6 +215,12 @@ pub enum Reason {
         /// The address of the other copy; in a relocatable object the offset in its section.
         other: u64,
     },
+    /// Doubtful: on a way to the site, a call overwrites the register, and the location does not go on over
+    /// the call.
+    Overwritten {
+        /// The address of the call.
+        at: u64,
+    },
     /// Doubtful: it is described as a constant over the code of an inlined function that had a pointer to
     /// its type. That may have written it.
     WrittenInlined,
@@ -267,6 +273,21 @@ impl Reason {
 }
 
 impl Reason {
+    /// The same with other addresses of instructions.
+    pub(super) fn with_addresses(mut self, changed: impl Fn(u64) -> u64) -> Self {
+        match &mut self {
+            Self::OverwrittenUnread { at }
+            | Self::AssignedLate { at }
+            | Self::StoredOver { at }
+            | Self::OtherConstant { from: at }
+            | Self::OtherOffset { from: at }
+            | Self::StepAhead { at }
+            | Self::Overwritten { at } => *at = changed(*at),
+            _ => {}
+        }
+        self
+    }
+
     /// Whether the location of the argument changes at the site, so that an instruction of the
     /// marker would part the two values.
     #[must_use]

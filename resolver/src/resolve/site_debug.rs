@@ -156,7 +156,8 @@ impl<'a> SiteDebug<'a> {
         anchored: bool,
     ) -> Argument {
         let mut facts = self.arguments.resolve(declared, stop);
-        if let Some(reason) = self.doubt(&facts, stop, code, anchored) {
+        if let Some(reason) = self.doubt(&facts, declared.form.is_some(), stop, code, anchored) {
+            let reason = reason.with_addresses(|at| pc::reported(Vaddr(at), self.layout));
             if facts.argument.at_entry.is_some() {
                 let problem = EntryProblem::Doubtful(Box::new(reason));
                 facts.argument.at_entry = Some(EntryReading::Refused(problem));
@@ -177,11 +178,12 @@ impl<'a> SiteDebug<'a> {
         facts.argument
     }
 
-    /// Why an argument is doubtful; `None` if it is not, or cannot be read. `code` is that of the function
-    /// that holds the site.
+    /// Why an argument is doubtful; `None` if it is not, or cannot be read. `shows_target`: what a pointer leads
+    /// to is shown. `code` is that of the function that holds the site.
     fn doubt(
         &self,
         facts: &ArgumentFacts,
+        shows_target: bool,
         stop: &Stop<'_>,
         code: Option<&FunctionCode<'_>>,
         anchored: bool,
@@ -218,7 +220,7 @@ impl<'a> SiteDebug<'a> {
             compiler: function.and_then(|function| self.debug.compiler(function)),
             // An anchor is an instruction between the changes before the marker and those after it.
             change: facts.extent.change.filter(|_| !anchored && !self.is_passed(variable, location, stop)),
-            is_ours: facts.is_extracted || argument.text.trim_start().starts_with('&'),
+            is_ours: facts.is_extracted || !shows_target && argument.text.trim_start().starts_with('&'),
             is_parameter: variable.is_some_and(|variable| self.debug.is_parameter(variable)),
             is_inlined: stop.scope.is_some_and(|scope| scope.frames.len() > 1),
             object: facts.object,

@@ -52,6 +52,8 @@ const CONVENTION: Convention = Convention {
     stack_pointer: 4,
     // Other than for jump tables, it matters that r8 to r11 may change.
     clobbered: !KEPT_64 | 0x0f00,
+    // rax, rdx.
+    results: 1 | 1 << 2,
     // rdi, rsi, rdx, rcx, r8, r9; r10 is the static chain.
     arguments: 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 10,
     // rax may be an argument of another convention.

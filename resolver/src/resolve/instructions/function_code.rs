@@ -98,6 +98,12 @@ impl FunctionCode<'_> {
         self.values()?.made(self.cfg(), pc, register, size)
     }
 
+    /// The calls that changed a register last on a way to an address, and leave no result in it; `None` if they
+    /// are not known.
+    pub(in crate::resolve) fn clobbered(&self, pc: Vaddr, register: u32) -> Option<Vec<Range<u64>>> {
+        self.values()?.clobbered(self.cfg(), pc, register)
+    }
+
     /// An instruction that stores another value over the copy in the frame of a register of `size`
     /// bytes that still has the value of the function's entry.
     pub(in crate::resolve) fn stored_over(&self, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
