@@ -11,7 +11,14 @@
 extern "C" {
 #endif
 
-enum simple_probe_kind { SIMPLE_PROBE_SIGNED, SIMPLE_PROBE_UNSIGNED, SIMPLE_PROBE_FLOAT, SIMPLE_PROBE_POINTER, SIMPLE_PROBE_TEXT };
+enum simple_probe_kind {
+    SIMPLE_PROBE_SIGNED,
+    SIMPLE_PROBE_UNSIGNED,
+    SIMPLE_PROBE_FLOAT,
+    SIMPLE_PROBE_POINTER,
+    SIMPLE_PROBE_TEXT,
+    SIMPLE_PROBE_WHOLE /* A value of any type: `%p{}` of a probe in Rust. */
+};
 
 struct simple_probe_value {
     enum simple_probe_kind kind;
@@ -21,8 +28,9 @@ struct simple_probe_value {
         double f;
         const void *p;
         const char *s; /* Without a NUL; at most the first 256 bytes. */
+        const void *v; /* The bytes of a whole value. */
     } value;
-    size_t length; /* Of a text. */
+    size_t length; /* Of a text or a whole value. */
 };
 
 struct simple_probe_hit {

@@ -11,12 +11,14 @@ mod named;
 mod pointer;
 mod shown;
 mod text;
+mod whole;
 
 pub use kept::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
 pub use named::{OtherKind, named};
 pub use pointer::{address, address_word, pointer, pointer_word};
 pub use shown::{shown, star, star_word, word};
 pub use text::{text, text_words};
+pub use whole::{OtherPlace, value_place};
 
 /// Refuses a source path that would not reach the section unchanged. The path is written into a
 /// string of the assembler, where these characters have a meaning, and it is not known early enough

@@ -97,15 +97,15 @@ pub use simple_markers_macros::ghosts;
 
 #[cfg(feature = "recorder")]
 pub use simple_markers_recorder::{
-    Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, arm, arm_keeping, disarm, handle,
-    probes, unhandle,
+    Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, WholeValue, arm, arm_keeping,
+    disarm, handle, probes, unhandle,
 };
 
 /// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bits::{bits32, bits64};
-    pub use crate::check::{OtherKind, named};
+    pub use crate::check::{OtherKind, OtherPlace, named, value_place};
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
     pub use crate::check::{address_word, pointer_word, star_word, text_words, word};
     pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};

@@ -171,7 +171,7 @@ macro_rules! define_probe {
         /// its side effects. Its value is borrowed, not moved. An argument without a name is called
         /// as it is written.
         ///
-        /// A probe takes at most 12 values; text counts as two.
+        /// A probe takes at most 12 values; text and a whole value (`%p{}`, `{}`) count as two.
         ///
         /// # Where it is allowed
         ///

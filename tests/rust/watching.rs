@@ -55,6 +55,7 @@ cfg_if::cfg_if! {
         mod trait_objects;
         mod trees;
         mod unloaded;
+        mod whole_probes;
         mod whole_values_watched;
         mod whom;
     }

@@ -7,7 +7,7 @@ use simple_markers_resolver::address::Vaddr;
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
 use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
-use crate::record::{Layout, Record, Stack};
+use crate::record::{Field, Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
 /// A marker was passed.
@@ -141,10 +141,16 @@ impl<'a> Hit<'a> {
     }
 
     /// The chunks of a whole value that filters, keys and counts take, by the number of the argument. `None`
-    /// if there are none, and for a hit that is not one of a recording.
+    /// if there are none, and of the record of a program of the kernel, which reads members itself.
     #[must_use]
     pub fn whole(&self, argument: usize) -> Option<&[u8]> {
         match &self.body {
+            Body::Record(fields) if self.site.recorded.is_some() => {
+                match fields.record.field(fields.layout, argument) {
+                    Field::Whole(chunks) => Some(chunks),
+                    _ => None,
+                }
+            }
             Body::Record(_) => None,
             Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, argument)? {
                 Value::Whole(chunks) => Some(chunks),

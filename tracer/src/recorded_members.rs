@@ -1,12 +1,13 @@
-//! Members of whole values in recordings: the computations that a program would do in its memory, done on
-//! the bytes that were recorded.
+//! Members of whole values in recordings, and in what programs record themselves: the computations that a
+//! program would do in its memory, done on the bytes that were recorded.
 
 use simple_markers_resolver::address::RuntimeAddress;
 use simple_markers_resolver::location::{Expr, Machine, Register};
 
-use crate::filter::{Inputs, MEMBER_TEXT, Text, VALUE_ADDRESS};
+use crate::filter::{Fields, Inputs, MEMBER_TEXT, Text, VALUE_ADDRESS};
 use crate::hit::Hit;
 use crate::plan::{Input, LONGEST_TEXT, PlannedSite};
+use crate::record::Field;
 use crate::value::until_nul;
 use crate::whole::chunks;
 
@@ -14,32 +15,53 @@ use crate::whole::chunks;
 /// counted.
 const ENOUGH: usize = LONGEST_TEXT + 1;
 
-/// What a hit of a recording has for the inputs of a site: the values of the arguments, and members of
-/// them.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordedInputs<'h, 'a> {
-    hit: &'h Hit<'a>,
+/// The values of arguments, with the bytes of whole values.
+pub trait WholeInputs: Inputs {
+    /// The chunks of the whole value of an argument; `None` if it has none.
+    fn whole(&self, argument: usize) -> Option<&[u8]>;
+}
+
+impl WholeInputs for Hit<'_> {
+    fn whole(&self, argument: usize) -> Option<&[u8]> {
+        self.whole(argument)
+    }
+}
+
+impl WholeInputs for Fields<'_> {
+    fn whole(&self, argument: usize) -> Option<&[u8]> {
+        match self.record.field(self.layout, argument) {
+            Field::Whole(chunks) => Some(chunks),
+            _ => None,
+        }
+    }
+}
+
+/// What a hit has for the inputs of a site whose values were recorded: the values of the arguments, and
+/// members of them.
+#[derive(Debug)]
+pub struct RecordedInputs<'h, V> {
+    values: &'h V,
     site: &'h PlannedSite,
 }
 
-impl<'h, 'a> RecordedInputs<'h, 'a> {
+impl<'h, V: WholeInputs> RecordedInputs<'h, V> {
     /// The inputs of a hit at a site.
     #[must_use]
-    pub fn new(hit: &'h Hit<'a>, site: &'h PlannedSite) -> Self {
-        Self { hit, site }
+    pub fn new(values: &'h V, site: &'h PlannedSite) -> Self {
+        Self { values, site }
     }
 
     /// The computation for a field, and the memory for it. `None` if the field is that of an argument.
     fn member(&self, field: usize) -> Option<(&'h Input, Option<RecordedMemory<'h>>)> {
         let member = self.site.members.get(field.checked_sub(self.site.arguments.len())?)?;
-        Some((&member.input, self.hit.whole(member.field).and_then(RecordedMemory::new)))
+        Some((&member.input, self.values.whole(member.field).and_then(RecordedMemory::new)))
     }
 }
 
-impl Inputs for RecordedInputs<'_, '_> {
+impl<V: WholeInputs> Inputs for RecordedInputs<'_, V> {
     fn number(&self, field: usize) -> Option<u64> {
         match self.member(field) {
-            None => self.hit.number(field),
+            None => self.values.number(field),
             Some((Input::Number(value), memory)) => memory?.value(value),
             Some(_) => None,
         }
@@ -47,7 +69,7 @@ impl Inputs for RecordedInputs<'_, '_> {
 
     fn text(&self, field: usize) -> Option<Text<'_>> {
         match self.member(field) {
-            None => self.hit.text(field),
+            None => self.values.text(field),
             Some((Input::Text { address, most, .. }, memory)) => {
                 let memory = memory?;
                 let address = memory.value(address)?;

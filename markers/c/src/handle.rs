@@ -111,6 +111,7 @@ impl From<simple_markers_recorder::Value<'_>> for Value {
             Given::Float(f) => (2, Union { f }, 0),
             Given::Pointer(p) => (3, Union { p }, 0),
             Given::Text(text) => (4, Union { s: text.as_ptr() }, text.len()),
+            Given::Whole(value) => (5, Union { s: value.bytes().as_ptr().cast() }, value.size()),
         };
         Self { kind, value, length }
     }

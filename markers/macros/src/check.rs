@@ -5,6 +5,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
+use simple_markers_record::buffer::value;
 use syn::spanned::Spanned;
 
 use crate::argument::Argument;
@@ -110,6 +111,39 @@ pub(crate) fn named_word(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) ->
             // SAFETY: a value of this type, behind a reference, has no destructor: the cast takes no other.
             let value = unsafe { #value };
             value as i64 as u64
+        }
+    }
+}
+
+/// The two words of a probe's whole value, whose place is behind the pointer `binding`.
+pub(crate) fn whole_words(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> TokenStream {
+    let span = krate.span().located_at(pair.argument.span());
+    let mut krate = krate.clone();
+    krate.set_span(span);
+    let (in_place, behind) = (value::word(0, None), value::word(0, Some(0)));
+    let (next, largest) = (value::word(0, Some(1)) - behind, u64::from(value::NO_SIZE));
+    let words = quote_spanned! { span=> words::<#in_place, #behind, #next, #largest> };
+    // The checks of members and of a place that only unsafe code may read are never executed.
+    let read = match pair.argument {
+        Argument::Place(place) | Argument::KeptPlace { place, .. } => {
+            let (expression, of_place) = (&place.expression, place.span());
+            let members = pair.members.iter().map(|path| {
+                let span = path.first().map_or(of_place, Spanned::span);
+                quote_spanned! { span=> let _ = &raw const (#expression) #(.#path)*; }
+            });
+            let members: TokenStream = members.collect();
+            quote_spanned! { Span::mixed_site()=> if false { let _ = #expression; #members } }
+        }
+        Argument::KeptValue { .. } => TokenStream::new(),
+    };
+    quote_spanned! { Span::mixed_site()=>
+        {
+            #[allow(unused_imports)]
+            use #krate::__private::OtherPlace as _;
+            #read
+            let place = #krate::__private::value_place(#binding);
+            // SAFETY: the place can be read, as was checked, and has a value.
+            unsafe { place.extent() }.#words()
         }
     }
 }

@@ -59,7 +59,11 @@ pub fn ghosts(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream)
 
 fn expand_probe(input: proc_macro2::TokenStream, receiver: Receiver) -> syn::Result<proc_macro2::TokenStream> {
     let invocation: syntax::ProbeInvocation = syn::parse2(input)?;
+    if let Some(refusal) = invocation.marker.refusal {
+        return Ok(refusal);
+    }
     let pairs = pairing::pair(&invocation.marker)?;
+    pairing::check_probe(&pairs)?;
     probe::probe(&invocation, &pairs, receiver)
 }
 

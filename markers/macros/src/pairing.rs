@@ -23,6 +23,11 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// Whether the argument is shown by its type.
+    pub(crate) fn shows_value(&self) -> bool {
+        matches!(self.shown, FormatUse::Whole | FormatUse::Formatted)
+    }
+
     /// Whether `%p` shows the address of a place: `&x`. Every other conversion shows the place.
     pub(crate) fn shows_address(&self) -> bool {
         self.argument.is_address() && matches!(self.shown, FormatUse::By(_, specifier) if specifier.letter() == 'p')
@@ -59,18 +64,12 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     let format = marker.format.declared();
     let mut errors = Errors::default();
     let placeholders = marker.format.placeholders();
-    // With a conversion or a name among them, the arguments are not in their order.
-    let is_in_order = placeholders.len() == marker.arguments.len() && placeholders.iter().all(|text| text == "{}");
     let conversion = printf::parse(format.as_bytes()).find_map(|piece| match piece {
         Ok(Piece::Conversion(conversion)) => format.get(conversion.range),
         _ => None,
     });
-    for (index, placeholder) in placeholders.iter().enumerate() {
-        let message = match conversion.filter(|_| !marker.is_probe) {
-            Some(conversion) => two_notations(placeholder, conversion),
-            None => no_placeholder(placeholder, marker.arguments.get(index).filter(|_| is_in_order)),
-        };
-        errors.push(marker.format.span(), message);
+    for placeholder in placeholders {
+        errors.push(marker.format.span(), two_notations(placeholder, conversion.unwrap_or("%d")));
     }
     errors.finish()?;
     let mut errors = Errors::default();
@@ -175,6 +174,23 @@ pub(crate) fn check_kept(pairs: &[Pair<'_>]) -> syn::Result<()> {
     errors.finish()
 }
 
+/// Fails if a whole value of a probe is no place: a tool finds the type by the place.
+pub(crate) fn check_probe(pairs: &[Pair<'_>]) -> syn::Result<()> {
+    let mut errors = Errors::default();
+    for pair in pairs.iter().filter(|pair| pair.shows_value()) {
+        if let Argument::KeptValue { name, .. } = pair.argument {
+            errors.push(
+                pair.argument.span(),
+                format!(
+                    "`%p{{..}}` and `{{}}` show a value by the type that the debug information has for its place, and `{name}` \
+                     is no place: bind it to a variable first, or use a conversion such as `%lu` or `%s`"
+                ),
+            );
+        }
+    }
+    errors.finish()
+}
+
 /// Why a kept argument cannot be shown as `%p{..}` does; `None` if it can.
 fn not_kept(pair: &Pair<'_>) -> Option<String> {
     let name = pair.argument.text();
@@ -218,30 +234,6 @@ fn two_notations(placeholder: &str, conversion: &str) -> String {
     format!(
         "`{placeholder}` is Rust's notation, and `{conversion}` is that of printf: write `{{}}` in place of `{conversion}`, or a \
          conversion in place of `{placeholder}`, such as `%d` for an i32; the text `{placeholder}` is written `{{{{{inner}}}}}`"
-    )
-}
-
-fn no_placeholder(text: &str, argument: Option<&Argument>) -> String {
-    let known = argument.and_then(|argument| {
-        let of = written_type(argument)?;
-        Some((argument, conversion_for(&of)?, of))
-    });
-    if let Some((argument, conversion, of)) = known {
-        let article = if of.starts_with(['i', 'f']) { "an" } else { "a" };
-        return format!(
-            "`{text}` is no conversion, because a format is that of printf: write `{conversion}` for `{}`, which is {article} {of}",
-            argument.text()
-        );
-    }
-    let inner = text.trim_matches(['{', '}']);
-    let name = inner.split(':').next().unwrap_or_default();
-    let behind = match name.starts_with(|first: char| first == '_' || first.is_alphabetic()) {
-        true => format!(", and `{name}` behind the format"),
-        false => String::new(),
-    };
-    format!(
-        "`{text}` is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
-         `%zu` for a usize, `%f` for a float or `%s` for text{behind}; the text `{{{inner}}}` is written `{{{{{inner}}}}}`"
     )
 }
 
@@ -321,45 +313,26 @@ mod tests {
     /// The error of a probe, or nothing.
     fn error_of_probe(probe: &str) -> String {
         let parsed = syn::parse_str::<ProbeInvocation>(&format!("crate x86_64 goto {probe}"));
-        let paired = parsed.and_then(|probe| pair(&probe.marker).map(drop));
-        paired.map_or_else(|error| error.to_string(), |()| String::new())
+        let checked = parsed.and_then(|probe| check_probe(&pair(&probe.marker)?));
+        checked.map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     #[test]
-    fn placeholders_of_format_are_errors_in_a_probe() {
-        let which = "is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
-                     `%zu` for a usize, `%f` for a float or `%s` for text";
-        assert_eq!(
-            error_of_probe(r#"a, "request {id}""#),
-            format!("`{{id}}` {which}, and `id` behind the format; the text `{{id}}` is written `{{{{id}}}}`")
-        );
-        assert_eq!(
-            error_of_probe(r#"a, "{:?}", x"#),
-            format!("`{{:?}}` {which}; the text `{{:?}}` is written `{{{{:?}}}}`")
-        );
-    }
-
-    /// Only a type that is written is known.
-    #[test]
-    fn a_placeholder_names_the_conversion_of_a_written_type() {
-        let right = |argument: &str| {
-            let error = error_of_probe(&format!(r#"a, "{{}}", {argument}"#));
-            error.split_once("printf: write ").map(|(_, right)| right.to_owned()).unwrap_or(error)
-        };
-        for (argument, says) in [
-            ("n = v.len() as u32", "`%u` for `n`, which is a u32"),
-            ("n = 5u8", "`%hhu` for `n`, which is a u8"),
-            ("n = 'c'", "`%c` for `n`, which is a char"),
-            ("n = 0.5", "`%f` for `n`, which is an f64"),
+    fn a_probe_shows_places_as_whole_values() {
+        for right in [
+            r#"a, "{id} of {c.name:?}, {}", q.depth"#,
+            r#"a, "%p{} %p{a,b.0} %lu", *x, y, z + 1"#,
+            r#"a, "{n} {n}", n = self.n"#,
         ] {
-            assert_eq!(right(argument), says);
+            assert_eq!(error_of_probe(right), "", "{right}");
         }
-        for argument in ["x", "n = v.len()", "n = 5", "n = a as m::u8"] {
-            assert!(right(argument).starts_with("`%d` for an i32, "), "{argument}");
+        for (wrong, name) in
+            [(r#"a, "{}", f(x)"#, "f(x)"), (r#"a, "%p{}", n = v.len()"#, "n"), (r#"a, "{n}", n = 5"#, "5")]
+        {
+            let error = error_of_probe(wrong);
+            assert!(error.contains(&format!("`{name}` is no place: bind it to a variable first")), "{error}");
         }
-        // It is not known which argument is meant.
-        assert!(error_of_probe(r#"a, "{} %d", n = 5u8, y"#).contains("`%d` for an i32, "));
-        assert!(error_of_probe(r#"a, "{x}", n = 5u8"#).contains("`%d` for an i32, "));
+        assert!(error_of_probe(r#"a, "{x} %d", x, 5"#).contains("is Rust's notation"));
     }
 
     #[test]

@@ -25,13 +25,6 @@ pub(crate) enum Receiver {
 /// The expansion of a probe: a block of type `()`.
 pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: Receiver) -> syn::Result<TokenStream> {
     let ProbeInvocation { krate, target, marker } = invocation;
-    if let Some(whole) = pairs.iter().find(|pair| matches!(pair.shown, FormatUse::Whole | FormatUse::Formatted)) {
-        return Err(syn::Error::new(
-            whole.argument.span(),
-            "a probe records numbers, pointers and text, and no whole value, which `%p{..}` shows: record its members, with \
-             conversions such as `%lu` and `%s`",
-        ));
-    }
     // A value of 64 bits does not fit a register of a 32-bit target.
     let Some((target, branch)) = target.filter(|(target, _)| target.address_size() == 8) else {
         let arguments = evaluated(krate, pairs, &marker.format.check());
@@ -145,7 +138,9 @@ fn evaluated(krate: &TokenTree, pairs: &[Pair<'_>], inner: &TokenStream) -> Toke
     let expressions = pairs.iter().map(|pair| {
         let span = krate.span().located_at(pair.argument.span());
         match pair.argument {
-            Argument::Place(place) | Argument::KeptPlace { place, .. } if pair.shows_address() => {
+            Argument::Place(place) | Argument::KeptPlace { place, .. }
+                if pair.shows_address() || pair.shows_value() =>
+            {
                 let place = &place.expression;
                 quote_spanned! { span=> &raw const #place }
             }
@@ -159,16 +154,15 @@ fn evaluated(krate: &TokenTree, pairs: &[Pair<'_>], inner: &TokenStream) -> Toke
     let bindings = pairs.iter().enumerate().map(|(index, pair)| binding(krate, index, pair));
     let words = pairs.iter().enumerate().map(|(index, pair)| {
         let binding = binding(krate, index, pair);
-        match pair.is_named {
-            true => {
-                let word = check::named_word(krate, pair, &binding);
-                quote_spanned! { binding.span()=> let #binding = #word; }
-            }
-            false => {
+        let word = match (pair.shows_value(), pair.is_named) {
+            (true, _) => check::whole_words(krate, pair, &binding),
+            (false, true) => check::named_word(krate, pair, &binding),
+            (false, false) => {
                 let word = check::word(krate, pair);
-                quote_spanned! { binding.span()=> let #binding = #word(#binding); }
+                return quote_spanned! { binding.span()=> let #binding = #word(#binding); };
             }
-        }
+        };
+        quote_spanned! { binding.span()=> let #binding = #word; }
     });
     // `match` keeps temporaries until the values are read.
     quote_spanned! { Span::mixed_site()=>
@@ -198,8 +192,10 @@ impl Words {
             let binding = binding(krate, index, pair);
             let first = words.operands.len();
             let kind = ArgumentKind::of(pair);
-            if kind == ArgumentKind::Text {
-                words.entries.push(format!("8@{}+8@{}", register(target, first, 8), register(target, first + 1, 8)));
+            if kind.has_two_words() {
+                let join = if kind == ArgumentKind::Value { '&' } else { '+' };
+                let [start, end] = [first, first + 1].map(|word| register(target, word, 8));
+                words.entries.push(format!("8@{start}{join}8@{end}"));
                 words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.0 });
                 words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.1 });
             } else {
@@ -211,7 +207,8 @@ impl Words {
                 return Err(syn::Error::new(
                     pair.argument.span(),
                     format!(
-                        "a probe has at most {MAX_WORDS} values, and text counts as two: record the rest with a second probe"
+                        "a probe has at most {MAX_WORDS} values, and text and a whole value count as two: record the rest \
+                         with a second probe"
                     ),
                 ));
             }
@@ -221,11 +218,15 @@ impl Words {
 
     /// What the recorder reads. There are no more words than a layout has.
     fn layout(&self) -> u32 {
-        let is_text: Vec<bool> = self.kinds.iter().map(|kind| *kind == ArgumentKind::Text).collect();
-        Layout::new(&is_text).map_or(0, |layout| layout.0)
+        let has_two_words: Vec<bool> = self.kinds.iter().map(|kind| kind.has_two_words()).collect();
+        let layout = Layout::new(&has_two_words).map(|layout| match self.kinds.contains(&ArgumentKind::Value) {
+            true => layout.with_values(),
+            false => layout,
+        });
+        layout.map_or(0, |layout| layout.0)
     }
 
-    /// What each argument is, for the recorder: `-4`, `8f`, `8p`, `s`.
+    /// What each argument is, for the recorder: `-4`, `8f`, `8p`, `s`, `v`.
     fn types(&self) -> String {
         self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" ")
     }
@@ -301,10 +302,15 @@ fn call_on_aarch64(words: usize, probe: usize, record: usize) -> String {
 /// What an argument is for the recorder and in the operands string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ArgumentKind {
-    Integer { size: u8, signed: bool },
+    Integer {
+        size: u8,
+        signed: bool,
+    },
     Float,
     Pointer,
     Text,
+    /// A value of any type.
+    Value,
 }
 
 impl ArgumentKind {
@@ -312,7 +318,8 @@ impl ArgumentKind {
         match pair.shown {
             FormatUse::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
             FormatUse::By(_, specifier) if specifier.letter() == 'p' => return Self::Pointer,
-            FormatUse::By(..) | FormatUse::Star | FormatUse::Whole | FormatUse::Formatted => {}
+            FormatUse::Whole | FormatUse::Formatted => return Self::Value,
+            FormatUse::By(..) | FormatUse::Star => {}
         }
         match promoted(pair.shown) {
             "f64" => Self::Float,
@@ -323,10 +330,14 @@ impl ArgumentKind {
         }
     }
 
+    fn has_two_words(self) -> bool {
+        matches!(self, Self::Text | Self::Value)
+    }
+
     fn size(self) -> u8 {
         match self {
             Self::Integer { size, .. } => size,
-            Self::Float | Self::Pointer | Self::Text => 8,
+            Self::Float | Self::Pointer | Self::Text | Self::Value => 8,
         }
     }
 
@@ -335,7 +346,7 @@ impl ArgumentKind {
         match self {
             Self::Integer { size, signed } => format!("{}{size}", if signed { "-" } else { "" }),
             Self::Float => "8f".to_owned(),
-            Self::Pointer | Self::Text => "8".to_owned(),
+            Self::Pointer | Self::Text | Self::Value => "8".to_owned(),
         }
     }
 
@@ -344,6 +355,7 @@ impl ArgumentKind {
             Self::Integer { .. } | Self::Float => self.operand(),
             Self::Pointer => "8p".to_owned(),
             Self::Text => "s".to_owned(),
+            Self::Value => "v".to_owned(),
         }
     }
 }

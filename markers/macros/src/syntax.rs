@@ -49,7 +49,6 @@ pub(crate) struct Marker {
     pub(crate) anchor: Option<Anchor>,
     /// `options(ghost)`: no argument is kept, and it is not anchored.
     pub(crate) is_ghost: bool,
-    pub(crate) is_probe: bool,
     /// What the compiler itself refuses, in place of the marker.
     pub(crate) refusal: Option<TokenStream>,
 }
@@ -105,7 +104,7 @@ impl Marker {
         }
         let name = name(input)?;
         comma(input, "a marker has a format after its name: `, \"format\"`")?;
-        let format = format(input, kind)?;
+        let format = format(input)?;
         let is_rusts = format.in_rusts_notation().is_some();
         let mut arguments = Vec::new();
         let mut options = None;
@@ -119,7 +118,12 @@ impl Marker {
             }
             if !is_options(input) {
                 let name = if is_rusts { argument_name(input)? } else { None };
-                arguments.push(NamedArgument { name, argument: (kind.argument)(input)? });
+                let argument = match (kind.argument)(input)? {
+                    // All arguments of a probe are kept, and none has to say so.
+                    Argument::KeptPlace { place, .. } if is_rusts && !kind.has_options => Argument::Place(place),
+                    argument => argument,
+                };
+                arguments.push(NamedArgument { name, argument });
             } else if kind.has_options {
                 options = Some(Options::parse(input)?);
             } else {
@@ -155,7 +159,7 @@ impl Marker {
                 "a ghost has no site, whose record would have the values of the words: write them as numbers",
             ));
         }
-        Ok(Self { name, format, arguments, anchor, is_ghost: ghost, is_probe: !kind.has_options, refusal })
+        Ok(Self { name, format, arguments, anchor, is_ghost: ghost, refusal })
     }
 }
 
@@ -190,12 +194,12 @@ fn name(input: ParseStream<'_>) -> syn::Result<String> {
     if input.peek(Token![,]) || input.is_empty() { Ok(name) } else { Err(input.error(WANTED)) }
 }
 
-fn format(input: ParseStream<'_>, kind: &MacroSyntax) -> syn::Result<Format> {
+fn format(input: ParseStream<'_>) -> syn::Result<Format> {
     let format: LitStr = input.parse().map_err(|error| {
         syn::Error::new(error.span(), "a marker's format must be a string literal, because it is read at compile time")
     })?;
     without_nul(&format)?;
-    if kind.has_options { Format::of_marker(format) } else { Format::new(format) }
+    Format::of_marker(format)
 }
 
 fn without_nul(literal: &LitStr) -> syn::Result<String> {

@@ -3,7 +3,9 @@
 //! The string has one entry for each argument, separated by one space. An entry is `-` if the
 //! argument is not kept, else an operand in the syntax of SystemTap's SDT, `[-]SIZE[f]@OPERAND`:
 //! the size in bytes, `-` for signed, `f` for floating point, and an assembler operand. The text of
-//! a probe is two of them, joined by `+`: where it starts, and its length in bytes.
+//! a probe is two of them, joined by `+`: where it starts, and its length in bytes. A whole value of a
+//! probe is two of them, joined by `&`: the address of its place, and which bytes belong to it
+//! ([`crate::buffer::value`]).
 
 /// One entry of an operands string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +20,13 @@ pub enum Operand<'a> {
         pointer: KeptValue<'a>,
         /// Its length in bytes; all ones if it ends at the first NUL.
         length: KeptValue<'a>,
+    },
+    /// The argument is a value of any type.
+    Whole {
+        /// The address of its place.
+        place: KeptValue<'a>,
+        /// Which bytes belong to it.
+        extent: KeptValue<'a>,
     },
 }
 
@@ -45,9 +54,10 @@ fn parse_entry(entry: &[u8]) -> Option<Operand<'_>> {
         return Some(Operand::None);
     }
     // An operand can have a `+` itself (`4@table+8(%rip)`), but no size follows it.
-    let plus = entry.windows(3).position(|window| matches!(window, [b'+', b'4' | b'8', b'@']));
-    match plus.and_then(|at| Some((entry.get(..at)?, entry.get(at + 1..)?))) {
-        Some((pointer, length)) => Some(Operand::Text { pointer: kept(pointer)?, length: kept(length)? }),
+    let joined = entry.windows(3).position(|window| matches!(window, [b'+' | b'&', b'4' | b'8', b'@']));
+    match joined.and_then(|at| Some((entry.get(..at)?, entry.get(at)?, entry.get(at + 1..)?))) {
+        Some((place, b'&', extent)) => Some(Operand::Whole { place: kept(place)?, extent: kept(extent)? }),
+        Some((pointer, _, length)) => Some(Operand::Text { pointer: kept(pointer)?, length: kept(length)? }),
         None => kept(entry).map(Operand::Kept),
     }
 }
@@ -79,13 +89,14 @@ mod tests {
     fn text_has_an_address_and_a_length() {
         let kept = |place| KeptValue { size: 8, signed: false, float: false, place };
         assert_eq!(
-            parse(b"8@rax+8@rdx 4@table+8(%rip)").collect::<Vec<_>>(),
+            parse(b"8@rax+8@rdx 8@rax&8@rdx 4@table+8(%rip)").collect::<Vec<_>>(),
             vec![
                 Ok(Operand::Text { pointer: kept(b"rax"), length: kept(b"rdx") }),
+                Ok(Operand::Whole { place: kept(b"rax"), extent: kept(b"rdx") }),
                 Ok(Operand::Kept(KeptValue { size: 4, ..kept(b"table+8(%rip)") })),
             ]
         );
-        for bad in ["8@+8@rdx", "8@rax+8@", "+8@rax"] {
+        for bad in ["8@+8@rdx", "8@rax+8@", "+8@rax", "8@rax&8@", "&8@rax"] {
             assert_eq!(parse(bad.as_bytes()).collect::<Vec<_>>(), vec![Err(bad.as_bytes())], "{bad}");
         }
     }

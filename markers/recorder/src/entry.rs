@@ -42,6 +42,10 @@ macro_rules! entry {
             id = const simple_markers_record::buffer::event::ID,
             event_header = const simple_markers_record::buffer::event::HEADER,
             max_text = const simple_markers_record::buffer::event::MAX_TEXT,
+            max_value = const simple_markers_record::buffer::event::MAX_VALUE,
+            first_pointer = const simple_markers_record::buffer::value::FIRST_POINTER,
+            last_pointer = const simple_markers_record::buffer::value::POINTERS - 1,
+            no_size = const simple_markers_record::buffer::value::NO_SIZE,
         );
         core::arch::global_asm!(
             ".pushsection .init_array,\"aw\",@init_array",

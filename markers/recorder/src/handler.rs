@@ -17,6 +17,7 @@ use crate::values::{Arguments, Hit, Mismatch};
 /// | floating-point number | `f64` |
 /// | pointer | `*const ()` |
 /// | text | `&[u8]`; of a C string at most the first 256 bytes |
+/// | whole value | [`WholeValue`](crate::WholeValue) |
 ///
 /// A probe has at most one handler, and a later one replaces it. The hits are recorded too if the
 /// probe is armed.

@@ -1,6 +1,7 @@
 //! The slow path: a hit for which the thread has no buffer, no room in its packet, or no
 //! restartable sequences. It does the same as the assembly in `entry/`, with all signals blocked.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::{Ordering, fence};
 
 use simple_markers_record::buffer::{Layout, event};
@@ -13,7 +14,7 @@ use crate::rseq::leave_sequence;
 use crate::slot::Slot;
 use crate::sys::{self, Errno};
 use crate::thread::Local;
-use crate::values::measure;
+use crate::values::{bytes_at, measure};
 
 /// What an armed probe passes.
 #[repr(C)]
@@ -154,7 +155,7 @@ impl Record {
             let layout = Layout((*hit).layout);
             let mut words = (&raw const (*hit).words).cast::<u64>();
             for argument in 0..layout.arguments() {
-                if layout.is_text(argument) {
+                if layout.has_two_words(argument) {
                     let (copied, length) = measure(words.read() as *const u8, words.add(1).read());
                     if let Some(slot) = record.texts.get_mut(text) {
                         *slot = (copied, length);
@@ -188,7 +189,7 @@ impl Record {
             let mut words = (&raw const (*hit).words).cast::<u64>();
             let mut texts = self.texts.iter();
             for argument in 0..layout.arguments() {
-                if !layout.is_text(argument) {
+                if !layout.has_two_words(argument) {
                     to.cast::<u64>().write(words.read());
                     words = words.add(1);
                     to = to.add(8);
@@ -200,9 +201,11 @@ impl Record {
                 to.add(4).cast::<u32>().write(length);
                 to = to.add(8);
                 to.add(stored as usize - 8).cast::<u64>().write(0);
-                let from = words.read() as *const u8;
+                let from = bytes_at(words.read() as *const u8, words.add(1).read());
+                // Padding of a whole value has no value that Rust may look at.
+                let (from, place) = (from.cast::<MaybeUninit<u8>>(), to.cast::<MaybeUninit<u8>>());
                 for offset in 0..copied as usize {
-                    to.add(offset).write(from.add(offset).read());
+                    place.add(offset).write(from.add(offset).read());
                 }
                 words = words.add(2);
                 to = to.add(stored as usize);

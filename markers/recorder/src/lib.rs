@@ -74,4 +74,4 @@ pub use errors::{ArmError, HandleError};
 pub use handler::{handle, unhandle};
 #[cfg(recorder)]
 pub use probe::{Probe, Probes, probes};
-pub use values::{Argument, Arguments, Hit, Value, Values};
+pub use values::{Argument, Arguments, Hit, Value, Values, WholeValue};

@@ -33,6 +33,9 @@ pub(crate) struct Recording {
 /// closed, and the sizes of records.
 const TYPES: &str = r"
 typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char8_t;
+typealias integer { size = 8; align = 8; signed = false; base = 16; } := byte_t;
+typealias integer { size = 31; align = 32; signed = false; } := size_t;
+typealias integer { size = 1; align = 1; signed = false; } := bit_t;
 typealias integer { size = 16; align = 16; signed = false; } := uint16_t;
 typealias integer { size = 32; align = 32; signed = false; } := uint32_t;
 typealias integer { size = 64; align = 64; signed = false; } := uint64_t;
@@ -141,8 +144,11 @@ fn event(probe: &Probe, out: &mut impl Write) -> fmt::Result {
         let Some((name, used)) = names.get_mut(..=argument).and_then(<[_]>::split_last_mut) else { break };
         choose(name, &Identifier::new(written), used)?;
         let name = core::str::from_utf8(name.bytes()).unwrap_or_default();
-        if probe.layout().is_text(argument as u32) {
-            types.next();
+        if probe.layout().has_two_words(argument as u32) {
+            if types.next() == Some("v") {
+                whole_value(name, out)?;
+                continue;
+            }
             writeln!(out, "\t\tuint32_t _{name}__stored;\n\t\tuint32_t _{name}__length;")?;
             writeln!(out, "\t\tchar8_t _{name}[_{name}__stored];")?;
             continue;
@@ -159,6 +165,12 @@ fn event(probe: &Probe, out: &mut impl Write) -> fmt::Result {
         tsdl::number(out, name, kind, labels)?;
     }
     out.write_str("\t};\n};\n")
+}
+
+/// The fields of a whole value: `stored` bytes of it, of `size`.
+fn whole_value(name: &str, out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "\t\tuint32_t _{name}__stored;\n\t\tsize_t _{name}__size;\n\t\tbit_t _{name}__behind;")?;
+    writeln!(out, "\t\tbyte_t _{name}[_{name}__stored];")
 }
 
 /// The name of an argument, with a number if an earlier argument has it.

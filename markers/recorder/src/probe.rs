@@ -161,7 +161,8 @@ impl Probe {
     }
 
     /// The type of each argument: its size in bytes, after `-` if it is signed, before `f` for a
-    /// floating-point number and `p` for a pointer; or `s` for a text.
+    /// floating-point number and `p` for a pointer; or `s` for a text, `v` for a
+    /// whole value.
     pub(crate) fn types(&self) -> &'static str {
         self.string(5)
     }

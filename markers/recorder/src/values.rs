@@ -2,9 +2,10 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::str::Split;
 
-use simple_markers_record::buffer::event;
+use simple_markers_record::buffer::{event, value};
 
 use crate::Probe;
 
@@ -59,6 +60,49 @@ pub enum Value<'a> {
     Pointer(*const ()),
     /// A text; of a C string at most the first 256 bytes.
     Text(&'a [u8]),
+    /// A value of any type.
+    Whole(WholeValue<'a>),
+}
+
+/// A value of any type: the bytes of a place, or those behind a reference, a `Box`, a slice, a `Vec` or a
+/// `String`.
+#[derive(Clone, Copy)]
+pub struct WholeValue<'a> {
+    bytes: &'a [MaybeUninit<u8>],
+    is_behind: bool,
+}
+
+impl<'a> WholeValue<'a> {
+    /// All bytes. Those of its padding may have no value.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [MaybeUninit<u8>] {
+        self.bytes
+    }
+
+    /// The size in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether the bytes are behind a pointer that the place has.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+}
+
+impl fmt::Debug for WholeValue<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "<{} bytes>", self.size())
+    }
+}
+
+/// Those of whole values are compared by their place in memory.
+impl PartialEq for WholeValue<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.bytes, other.bytes) && self.is_behind == other.is_behind
+    }
 }
 
 /// The words of a hit that were not read yet.
@@ -93,6 +137,21 @@ impl<'a> Words<'a> {
             core::slice::from_raw_parts(text, length as usize)
         }
     }
+
+    /// # Safety
+    ///
+    /// The next two words are a whole value.
+    unsafe fn whole(&mut self) -> WholeValue<'a> {
+        // SAFETY: as the caller says. A value is in memory while the probe is passed, and any bytes are
+        // `MaybeUninit`.
+        unsafe {
+            let (place, word) = (self.next() as *const u8, self.next());
+            let (at, is_behind) = (bytes_at(place, word), word as u32 & value::BEHIND != 0);
+            let size = value::size(word as u32).unwrap_or(value::NO_SIZE) as usize;
+            let bytes = if at.is_null() { &[] } else { core::slice::from_raw_parts(at.cast(), size) };
+            WholeValue { bytes, is_behind }
+        }
+    }
 }
 
 /// The values of a hit, in the order of the arguments.
@@ -114,6 +173,7 @@ impl<'a> Iterator for Values<'a> {
         unsafe {
             Some(match kind {
                 "s" => Value::Text(self.words.text()),
+                "v" => Value::Whole(self.words.whole()),
                 "8f" => Value::Float(f64::from_bits(self.words.next())),
                 "8p" => Value::Pointer(self.words.next() as *const ()),
                 kind if kind.starts_with('-') => Value::Signed(self.words.next() as i64),
@@ -147,7 +207,7 @@ pub enum Mismatch {
 /// The arguments that a handler takes: a tuple of up to twelve, or [`Values`] for any.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take `{Self}`",
-    note = "it takes a tuple of `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`, or `Values`",
+    note = "it takes a tuple of `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()`, `&[u8]` and `WholeValue`, or `Values`",
     note = "a tuple of one is written `(u64,)`; a text is `&[u8]`, because it may not be UTF-8"
 )]
 pub trait Arguments: sealed::Seal {
@@ -170,7 +230,7 @@ pub trait Arguments: sealed::Seal {
 /// One argument that a handler takes.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take an argument of type `{Self}`",
-    note = "it takes `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()` and `&[u8]`",
+    note = "it takes `i32`, `u32`, `i64`, `u64`, `isize`, `usize`, `f64`, `*const ()`, `&[u8]` and `WholeValue`",
     note = "a text is `&[u8]`, because it may not be UTF-8: use `core::str::from_utf8` or `String::from_utf8_lossy`"
 )]
 pub trait Argument: sealed::Seal {
@@ -202,6 +262,7 @@ mod sealed {
 fn name(kind: &str) -> &'static str {
     match kind {
         "s" => "&[u8]",
+        "v" => "WholeValue",
         "8f" => "f64",
         "8p" => "*const ()",
         "-4" => "i32",
@@ -250,6 +311,18 @@ impl Argument for &[u8] {
     unsafe fn of<'a>(words: &mut Words<'a>) -> &'a [u8] {
         // SAFETY: as the caller says.
         unsafe { words.text() }
+    }
+}
+
+impl sealed::Seal for WholeValue<'_> {}
+impl Argument for WholeValue<'_> {
+    type Of<'a> = WholeValue<'a>;
+    const NAME: &'static str = "WholeValue";
+    const HOLDS: &'static [&'static str] = &["v"];
+
+    unsafe fn of<'a>(words: &mut Words<'a>) -> WholeValue<'a> {
+        // SAFETY: as the caller says.
+        unsafe { words.whole() }
     }
 }
 
@@ -315,7 +388,20 @@ tuples! { A B C D E F G H I J }
 tuples! { A B C D E F G H I J K }
 tuples! { A B C D E F G H I J K L }
 
-/// How many bytes of a text are copied, and the length that is recorded.
+/// Where the bytes of a text or a whole value are, by its two words.
+///
+/// # Safety
+///
+/// The place of a whole value can be read.
+pub(crate) unsafe fn bytes_at(place: *const u8, word: u64) -> *const u8 {
+    match value::pointer(word) {
+        // SAFETY: as the caller says. There is a pointer.
+        Some(number) => unsafe { place.cast::<*const u8>().add(number as usize).read_unaligned() },
+        None => place,
+    }
+}
+
+/// How many bytes of a text or a whole value are copied, and the length that is recorded.
 ///
 /// # Safety
 ///
@@ -324,6 +410,10 @@ pub(crate) unsafe fn measure(text: *const u8, length: u64) -> (u32, u32) {
     let most = event::MAX_TEXT as u32;
     if text.is_null() {
         return (0, 0);
+    }
+    if value::is_value(length) {
+        let size = value::size(length as u32).unwrap_or(value::NO_SIZE);
+        return (size.min(event::MAX_VALUE as u32), length as u32);
     }
     if length != u64::MAX {
         let length = u32::try_from(length).unwrap_or(event::NO_LENGTH);

@@ -5,7 +5,7 @@ extern crate harness;
 
 mod support;
 
-use simple_markers_record::buffer::Layout;
+use simple_markers_record::buffer::{Layout, value};
 use support::babeltrace::babeltrace;
 use support::child::{inside, run};
 use support::probe::{Descriptor, text};
@@ -19,9 +19,11 @@ descriptor!(TWO: "test:two", "%d %lu", "a, *b.c", "-4 8", [false, false]);
 descriptor!(MANY: "test:many", "%f %p %ld %lu", "f, p, l, u, v, v, v, v, v, v, v, v", "8f 8p -8 8 8 8 8 8 8 8 8 8", [false; 12]);
 descriptor!(TEXT: "test:text", "%d %s %d", "n, name, m", "-4 s -4", [false, true, false]);
 descriptor!(TEXTS: "test:texts", "%s %s %s %s %s %s", "a, b, c, d, e, f", "s s s s s s", [true; 6]);
+descriptor!(VALUE: "test:value", "%p{} %d %p{}", "a, n, b", "v -4 v", [true, false, true]; with_values);
+descriptor!(VALUES: "test:values", "%p{} %p{} %p{} %p{} %p{} %p{}", "a, b, c, d, e, f", "v v v v v v", [true; 6]; with_values);
 
 fn layouts() -> Vec<Layout> {
-    [&NONE, &TWO, &MANY, &TEXT, &TEXTS].map(Descriptor::layout).to_vec()
+    [&NONE, &TWO, &MANY, &TEXT, &TEXTS, &VALUE, &VALUES].map(Descriptor::layout).to_vec()
 }
 
 const LENGTHS: [usize; 22] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17, 31, 63, 64, 65, 255, 256, 257, 5000];
@@ -80,6 +82,30 @@ fn hits() -> Vec<(u16, Vec<Value>)> {
         TEXTS.hit(&words);
         expected.push((5, all.iter().map(|bytes| stored(bytes)).collect()));
     }
+    let whole = |bytes: &[u8], is_behind| {
+        Value::Whole(bytes[..bytes.len().min(512)].to_vec(), Some(bytes.len() as u32), is_behind)
+    };
+    for length in LENGTHS.into_iter().chain([511, 512, 513]) {
+        let page = Guarded::new(&letters(length));
+        let place = page.text().as_ptr() as u64;
+        // The bytes are behind each word of another place.
+        let places: [[u64; 3]; 3] = [[place, 1, 2], [1, place, 2], [1, 2, place]];
+        for (number, other) in (0..).zip(&places) {
+            let behind = value::word(length, Some(number));
+            VALUE.hit(&[place, value::word(length, None), 9, other.as_ptr() as u64, behind]);
+            let values = vec![whole(page.text(), false), Value::Scalar(9), whole(page.text(), true)];
+            expected.push((6, values));
+        }
+    }
+    let large = letters(5000);
+    let huge = [large.as_ptr() as u64, value::word(usize::MAX, None)];
+    VALUE.hit(&[huge[0], huge[1], 0, huge[0], value::word(0, None)]);
+    let of_huge = Value::Whole(letters(512), None, false);
+    expected.push((6, vec![of_huge, Value::Scalar(0), whole(&[], false)]));
+    let word = value::word(large.len(), None);
+    let six: [u64; 12] = std::array::from_fn(|at| if at % 2 == 0 { large.as_ptr() as u64 } else { word });
+    VALUES.hit(&six);
+    expected.push((7, vec![whole(&large, false); 6]));
     expected
 }
 
@@ -131,7 +157,7 @@ fn assert_recorded(folder: &std::path::Path, expected: &[(u16, Vec<Value>)]) -> 
 /// Records everything twice: the first hits make the buffer, the second are on the fast path.
 fn record(folder: &std::path::Path, flags: u32) {
     let buffers = tool::Buffers { packet_size: 1 << 16, packets: 0, flags };
-    tool::arm(folder, buffers, &[&NONE, &TWO, &MANY, &TEXT, &TEXTS]);
+    tool::arm(folder, buffers, &[&NONE, &TWO, &MANY, &TEXT, &TEXTS, &VALUE, &VALUES]);
     let mut expected = Vec::new();
     for _ in 0..20 {
         expected.extend(hits());
@@ -161,7 +187,7 @@ fn babeltrace2_reads_what_was_armed_in_the_program() {
     let fill = |folder: &std::path::Path| {
         assert_eq!(simple_markers_recorder::arm("other:*", folder.join("none").to_str().unwrap()), Ok(0));
         let folder = folder.join("trace");
-        assert_eq!(simple_markers_recorder::arm("test:*", folder.to_str().unwrap()), Ok(5));
+        assert_eq!(simple_markers_recorder::arm("test:*", folder.to_str().unwrap()), Ok(7));
         TWO.hit(&[-5i64 as u64, 6]);
         let mut words = [0; 12];
         (words[0], words[1], words[2]) = (1.5f64.to_bits(), 0xabc, -1i64 as u64);
@@ -169,10 +195,17 @@ fn babeltrace2_reads_what_was_armed_in_the_program() {
         let [address, size] = text(b"hello");
         TEXT.hit(&[-1i64 as u64, address, size, 2]);
         TEXT.hit(&[1, address, 0, 2]);
+        let (bytes, place) = ([1u8, 2, 0xab], [7, bytes_at(b"xy")]);
+        let words = [value::word(3, None), value::word(2, Some(1))];
+        VALUE.hit(&[bytes.as_ptr() as u64, words[0], 3, place.as_ptr() as u64, words[1]]);
         NONE.hit(&[]);
         // While the program runs.
         check(&folder);
     };
+    fn bytes_at(bytes: &'static [u8]) -> u64 {
+        bytes.as_ptr() as u64
+    }
+
     run(test, fill, |folder| check(&folder.join("trace")));
 
     fn check(folder: &std::path::Path) {
@@ -186,6 +219,14 @@ fn babeltrace2_reads_what_was_armed_in_the_program() {
             })
             .collect();
         let zeros: String = (2..10).map(|number| format!(", v{} = 0", suffix(number))).collect();
+        let array = |bytes: [u8; 8]| {
+            let items = bytes.iter().enumerate().map(|(at, byte)| format!("[{at}] = 0x{byte:X}"));
+            format!("[ {} ]", items.collect::<Vec<_>>().join(", "))
+        };
+        let [a, b] = [[1, 2, 0xab, 0, 0, 0, 0, 0], [b'x', b'y', 0, 0, 0, 0, 0, 0]].map(array);
+        let value = format!(
+            "{{ a__stored = 8, a__size = 3, a__behind = 0, a = {a}, n = 3, b__stored = 8, b__size = 2, b__behind = 1, b = {b} }}"
+        );
         fn suffix(number: u32) -> String {
             if number == 2 { String::new() } else { format!("_{}", number - 1) }
         }
@@ -197,6 +238,7 @@ fn babeltrace2_reads_what_was_armed_in_the_program() {
                 ("many", &many),
                 ("text", r#"{ n = -1, name__stored = 8, name__length = 5, name = "hello", m = 2 }"#),
                 ("text", r#"{ n = 1, name__stored = 8, name__length = 0, name = "", m = 2 }"#),
+                ("value", &value),
                 ("none", "{ }"),
             ]
         );
@@ -209,7 +251,7 @@ fn probes_are_listed() {
         return;
     }
     let probes: Vec<_> = simple_markers_recorder::probes().collect();
-    assert_eq!(probes.len(), 5);
+    assert_eq!(probes.len(), 7);
     let two = probes.iter().find(|probe| probe.name() == "test:two").unwrap();
     assert_eq!((two.file(), two.format(), two.arguments()), (file!(), "%d %lu", "a, *b.c"));
     assert_eq!(two.line(), LINE);

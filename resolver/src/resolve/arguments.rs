@@ -184,6 +184,16 @@ impl<'a> Arguments<'a> {
 
     /// An argument at a stop, as far as the debug information describes it.
     pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> ArgumentFacts {
+        self.resolve_at(declared, None, stop)
+    }
+
+    /// The same for a place that is known to be at a location.
+    pub(super) fn resolve_at(
+        &self,
+        declared: &DeclaredArgument,
+        known: Option<&Location>,
+        stop: &Stop<'_>,
+    ) -> ArgumentFacts {
         let mut facts = ArgumentFacts {
             argument: Argument::unresolved(&declared.text),
             path: None,
@@ -201,7 +211,7 @@ impl<'a> Arguments<'a> {
             }
         };
         facts.argument.name = place.root().join("::").into();
-        match self.whole(&place, declared.form.is_some(), stop, &mut facts.extent) {
+        match self.whole((&place, known), declared.form.is_some(), stop, &mut facts.extent) {
             Ok(whole) => self.complete(&mut facts, declared, whole, stop),
             Err(refusal) => refuse(&mut facts.argument, refusal),
         }
@@ -209,15 +219,25 @@ impl<'a> Arguments<'a> {
     }
 
     /// The type and the location of a place. Of one that is shown as a whole value and is a pointer to
-    /// another value, those of that value.
-    fn whole(&self, place: &Place, is_value: bool, stop: &Stop<'_>, extent: &mut Extent) -> Result<Whole, Refusal> {
+    /// another value, those of that value. The place may be known to be at a location.
+    fn whole(
+        &self,
+        (place, known): (&Place, Option<&Location>),
+        is_value: bool,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Whole, Refusal> {
         let (inner, is_address) = match place {
             // The value at an address is what the address is taken of.
             Place::Address(inner) if is_value => (&**inner, false),
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let (mut object, mut reference) = self.referred(self.object(inner, stop, extent)?, stop)?;
+        let mut object = self.object(inner, stop, extent)?;
+        if let Some(known) = known {
+            object.location = Ok(known.clone());
+        }
+        let (mut object, mut reference) = self.referred(object, stop)?;
         if is_value && inner == place && self.points_at_value(&object)? {
             (object, reference) = (self.step(object, &Step::Deref, stop)?, None);
         }

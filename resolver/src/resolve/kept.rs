@@ -6,7 +6,7 @@ use simple_markers_record::operand::{KeptValue, Operand, parse};
 
 use super::{Argument, DeclaredArgument, Encoding, Verdict};
 use crate::arch::OperandSyntax;
-use crate::location::{Location, Piece, Processor, operand};
+use crate::location::{Location, Piece, Processor, Source, operand};
 use crate::text;
 use crate::types::{Member, Sequence, SequenceKind, Shape, Type};
 
@@ -27,6 +27,7 @@ pub(super) fn arguments(
                 bad(entry);
                 unresolved
             }
+            Some(Ok(Operand::Whole { place, .. })) => whole(unresolved, &place, processor),
             Some(Ok(Operand::Text { pointer, length })) => text(unresolved, &pointer, &length, processor),
             Some(Ok(Operand::None)) | None => unresolved,
         }
@@ -71,6 +72,20 @@ pub(super) fn value(
         is_kept: true,
         location: parsed,
         location_text: Some(location.into()),
+        ..argument
+    }
+}
+
+/// A whole value at an address. The debug information has its type.
+fn whole(argument: Argument, pointer: &KeptValue<'_>, processor: Processor) -> Argument {
+    let place = text::from_bytes(pointer.place);
+    let address = operand::location(&place, pointer.size, processor);
+    let address = address.and_then(|address| address.pointer(pointer.size).ok());
+    Argument {
+        verdict: Some(Verdict::Live),
+        is_kept: true,
+        location: address.map(|address| Location::whole(Source::Memory(address))),
+        location_text: Some(format!("memory at {}", shown(&place, processor)).into()),
         ..argument
     }
 }
@@ -199,6 +214,9 @@ mod tests {
                 (None, None),
             ]
         );
+        let values = arguments(&declared[..1], b"8@rax&8@rdx", Processor::X86_64, |_| ());
+        let found: Vec<_> = values.iter().map(|arg| (arg.ty.is_none(), arg.location_text.as_deref())).collect();
+        assert_eq!(found, [(true, Some("memory at %rax"))]);
         let fetched = |index: usize| fetch(texts.get(index).unwrap(), 's', false);
         let (rax, rcx) = (Fetched::Register(Register(0)), Fetched::Register(Register(2)));
         let text = |length| Ok(Fetch::Text { data: rax.clone(), offset: 0, length });

@@ -45,12 +45,11 @@ impl SiteLookup<'_> {
     /// them. `has_dead` says whether the linker dropped a site of the marker.
     pub(super) fn site(self, wanted: &MarkerLine<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> SiteAnswer {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
-        let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let mut surroundings = match self.debug {
             Some(debug) => {
                 let operands = if site.origin == Origin::Note { args } else { &[] };
                 let kind = SiteKind { anchored: site.anchored, origin: site.origin, operands };
-                debug.site(pc, wanted, &kind, self.instructions, is_kept)
+                debug.site(pc, wanted, &kind, self.instructions, args)
             }
             None => Ok(Surroundings::default()),
         };

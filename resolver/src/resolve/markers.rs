@@ -319,6 +319,8 @@ impl<'a> MarkerBuilder<'a> {
         for (argument, resolved) in args.iter_mut().zip(surroundings.args) {
             match argument.is_kept {
                 false => *argument = resolved,
+                // A whole value in memory. Without a type, only its place is known.
+                true if resolved.is_kept && resolved.ty.is_some() => *argument = resolved,
                 true => (argument.names, argument.mismatch) = (resolved.names, resolved.mismatch),
             }
         }

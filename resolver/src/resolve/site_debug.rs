@@ -28,6 +28,7 @@ use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Moment, Scope};
 use crate::image::Layout;
 use crate::location::{Location, Piece, Source};
 use crate::rates::Compiler;
+use crate::types::Language;
 
 /// The debug information of an image, asked by site.
 pub(super) struct SiteDebug<'a> {
@@ -73,14 +74,15 @@ impl<'a> SiteDebug<'a> {
     }
 
     /// What there is at a site of a marker, which may be `anchored`. `operands` are those of a note.
-    /// `keep` says which arguments the program keeps; these are not looked up.
+    /// `known` are the arguments as far as the site's record describes them. Of those that the program
+    /// keeps only the types of whole values and the names for values are looked up.
     pub(super) fn site(
         &self,
         pc: Pc,
         wanted: &MarkerLine<'_>,
         &SiteKind { anchored, origin, operands }: &SiteKind<'_>,
         instructions: Option<&Instructions<'_>>,
-        keep: impl Fn(usize) -> bool,
+        known: &[Argument],
     ) -> Result<Surroundings, Error> {
         let &MarkerLine { file, line, args: declared, is_entry } = wanted;
         let Some(pc) = pc.vaddr(self.layout) else { return Ok(Surroundings::default()) };
@@ -110,9 +112,11 @@ impl<'a> SiteDebug<'a> {
         let no_result = returned::no_result(origin);
         let stop = Stop { scope: scope.as_ref(), frame, file, line, is_entered, no_result };
         let code = code.as_ref();
-        let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
-            true => self.named(declared, &stop),
-            false => self.argument(declared, &stop, code, instructions, anchored),
+        let argument = |(index, declared): (usize, &DeclaredArgument)| match known.get(index) {
+            None => self.named(declared, &stop),
+            Some(kept) if kept.is_kept && declared.form.is_some() => self.kept_value(declared, kept, &stop),
+            Some(kept) if kept.is_kept => self.named(declared, &stop),
+            Some(_) => self.argument(declared, &stop, code, instructions, anchored),
         };
         let reported = |address| pc::reported(Vaddr(address), self.layout);
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
@@ -144,6 +148,20 @@ impl<'a> SiteDebug<'a> {
             (argument.names, argument.mismatch) = (looked.names, looked.mismatch);
         }
         argument
+    }
+
+    /// An argument that is shown as a whole value, of which the program keeps the address, or in C a pointer
+    /// to it. Its type is that of its place.
+    fn kept_value(&self, declared: &DeclaredArgument, kept: &Argument, stop: &Stop<'_>) -> Argument {
+        let known = self.arguments.resolve_at(declared, kept.location.as_ref(), stop).argument;
+        // A number of Rust is kept by its own type.
+        let is_address = kept.size.is_none();
+        let location = known.location.as_ref().and_then(Location::source);
+        if !is_address && (known.language == Language::Rust || !matches!(location, Some(Source::Memory(_)))) {
+            return self.named(declared, stop);
+        }
+        let location_text = if is_address { kept.location_text.clone() } else { known.location_text };
+        Argument { ranges: Vec::new(), is_kept: true, location_text, ..known }
     }
 
     /// An argument, doubted. `code` is that of the function that holds the site.

@@ -8,8 +8,8 @@ enum Shape {
 fn main() {
     let (id, u, i, text) = (1u32, 1u64, 1i128, String::from("text"));
     let shape = if id == 1 { Shape::Point } else { Shape::Circle(2) };
-    simple_probe!(name, "request {id}");
-    simple_probe!(name, "{} {:?}", u, id);
+    simple_probe!(name, "request {id} %lu", u);
+    simple_probe!(name, "{} {:?}", u);
     simple_mark!(name, "{id} %lu", u);
     simple_mark!(name, "%d{}", shape);
     simple_mark!(name, "%lld", i);

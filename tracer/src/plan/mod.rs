@@ -32,7 +32,8 @@ pub use file::{FileError, VERSION};
 pub use input::{FieldPlace, Input, MAX_WORDS};
 pub use left_out::{LeftOut, UnwatchedKind, UnwatchedReason};
 pub use sites::{
-    CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecordedMember, RecorderProbe, TextLimit,
+    CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecordedMember, RecordedTarget, RecordedValue,
+    RecorderProbe, TextLimit,
 };
 pub(crate) use whole::table_number;
 pub use whole::{MAX_WHOLE, ReadLimits, ShownType, WholeInput};

@@ -222,8 +222,46 @@ pub struct RecorderProbe {
     pub words: Words,
     /// Where the text of each argument ends; `None` at its NUL.
     pub limits: Vec<Option<TextLimit>>,
+    /// What the bytes of each argument are that is a whole value; `None` for another one.
+    pub values: Vec<Option<RecordedValue>>,
     /// How many copies there are.
     pub copies: u32,
+}
+
+impl RecorderProbe {
+    /// A bit for each argument that is a whole value.
+    #[must_use]
+    pub fn value_bits(&self) -> u32 {
+        self.values.iter().rev().fold(0, |bits, value| bits << 1 | u32::from(value.is_some()))
+    }
+}
+
+/// What the recorded bytes of a whole value are by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedValue {
+    /// The type is not known.
+    Unknown,
+    /// The value, which is in the place itself.
+    Place,
+    /// The value, which is behind the pointer that the place is.
+    Behind,
+    /// The type is not known: bytes, which are shown as those of this sequence.
+    Bytes(RecordedTarget),
+    /// Of a pointer whose target is not described as a value, or of a sequence, what it leads to.
+    Target(RecordedTarget),
+}
+
+/// A value that is a pointer to the bytes that are recorded, perhaps with their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedTarget {
+    /// The size of the value in bytes.
+    pub size: u16,
+    /// The offset of the pointer in it.
+    pub pointer: u16,
+    /// The offset of the number of elements, its size in bytes, and the size of an element.
+    pub count: Option<(u16, u8, u32)>,
+    /// The offset of a capacity.
+    pub capacity: Option<u16>,
 }
 
 /// The precision of a text that the program records.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
-use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
+use simple_markers_resolver::export::fetch::{Fetch, Operand, fetch};
 use simple_markers_resolver::export::{
     self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
 };
@@ -17,6 +16,7 @@ use simple_markers_resolver::resolve::{
 use simple_markers_resolver::types::{Names, ReadTable, Shape, Type};
 
 use super::entry::EntryBuilder;
+use super::recorded::{self, RecordedArgument};
 use crate::arch::Platform;
 use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
@@ -24,7 +24,6 @@ use crate::plan::{
     Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, ReadLimits, Reading, RecorderProbe, ShownType,
     Source, TextLimit, Uncompilable, UnreadReason, UnwatchedReason, WholeInput,
 };
-use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
 
 /// How much of whole values is read.
@@ -126,7 +125,7 @@ impl Plan {
                     let marker = self.marker(number, &point);
                     let names = self.markers.get(marker).map(PlannedMarker::names).unwrap_or_default();
                     let control = image.recorder.filter(|_| settings.is_recorded);
-                    let recorded = control.and_then(|control| recorded(&point, number, marker, &names, control));
+                    let recorded = control.and_then(|control| recorded_site(&point, number, marker, &names, control));
                     if let Some(recorded) = recorded {
                         match self.sites.iter_mut().find(|site| site.marker == marker && site.is_copy(&recorded)) {
                             Some(site) => site.add_copy(&recorded),
@@ -371,7 +370,7 @@ pub(super) fn is_readable(of: &Expr, target: &Target) -> bool {
 
 /// The site of a probe that the program records itself. `None` if it is no probe, or one whose
 /// arguments the recorder describes otherwise than the marker.
-fn recorded(
+fn recorded_site(
     point: &Point<'_>,
     image: usize,
     marker: usize,
@@ -379,19 +378,15 @@ fn recorded(
     control: FileOffset,
 ) -> Option<PlannedSite> {
     let (switch, words) = (point.switch?, point.site.switch.as_ref()?.words?);
-    let (mut inputs, mut arguments, mut limits) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut inputs, mut arguments, mut limits, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, wanted) in point.wanted().into_iter().enumerate() {
-        let is_text = words.is_text(u32::try_from(index).ok()?);
-        let kind = if is_text { FieldKind::Bytes(buffer::event::MAX_TEXT as u16) } else { FieldKind::Number };
+        let has_two_words = words.has_two_words(u32::try_from(index).ok()?);
+        let RecordedArgument { kind, source, shown, value } = recorded::argument(&wanted, index, has_two_words);
+        let is_text = has_two_words && value.is_none();
+        values.push(value);
         inputs.push(Input::Recorded { argument: u16::try_from(index).ok()?, kind });
-        let reading = match wanted.fetch {
-            _ if is_text => Reading::Text { field: index },
-            Ok(Fetch::Number { size, kind, .. }) => Reading::Number { field: index, size, kind },
-            // A pointer of which the recorder has the address.
-            _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
-        };
         let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
-        arguments.push(PlannedArgument { names, ..PlannedArgument::new(text, Source::Read(reading)) });
+        arguments.push(PlannedArgument { names, shown, ..PlannedArgument::new(text, source) });
         limits.push(wanted.precision.filter(|_| is_text).map(|precision| match precision {
             Precision::Digits(digits) => TextLimit::Bytes(digits),
             Precision::Argument { index, .. } => TextLimit::Argument(index),
@@ -412,7 +407,7 @@ fn recorded(
         members: Vec::new(),
         filter: None,
         aggregate: Aggregate::Hits,
-        recorded: Some(RecorderProbe { control, words, limits, copies: 1 }),
+        recorded: Some(RecorderProbe { control, words, limits, values, copies: 1 }),
         exit: None,
     })
 }

@@ -3,5 +3,6 @@
 mod adopt;
 mod entry;
 mod make;
+mod recorded;
 
 pub use make::{PlanSettings, ValueBudget};

@@ -1,15 +1,26 @@
 //! Events as records: what a BPF program would write for the same hit.
+//!
+//! Of a whole value the recorder has its bytes, and nothing that its pointers lead to.
 
-use simple_markers_record::buffer::Layout as Words;
-use simple_markers_record::buffer::event::{Argument, Arguments, Event, NO_CPU};
+use simple_markers_record::buffer::event::{Argument, Arguments, Event, MAX_VALUE, NO_CPU};
 
 use crate::bytes::put;
 use crate::ftrace::hit_record::{RecordHeader, start};
-use crate::plan::{RecorderProbe, TextLimit};
-use crate::record::{FieldKind, Layout};
+use crate::plan::{RecordedTarget, RecordedValue, RecorderProbe, TextLimit};
+use crate::record::{FieldKind, Layout, UNREAD};
+use crate::whole::CHUNK_HEADER;
 
 /// In place of the address of a text, which is not recorded. A text is not null.
 const ADDRESS: u64 = 1;
+
+/// The address of what is behind a pointer that was recorded: one that no program has.
+const TARGET: u64 = 0xffff_fe00_0000_0000;
+
+/// The most bytes of a value that is a pointer or a sequence: the three words of a `Vec`.
+const MAX_TARGET: usize = 24;
+
+/// The most bytes of the chunks of a whole value: those of a sequence, and what it leads to.
+pub(crate) const MAX_CHUNKS: u16 = 2 * CHUNK_HEADER + (MAX_TARGET + MAX_VALUE) as u16;
 
 /// Writes the record of an event of a probe, whose arguments are the fields in their order. Returns
 /// whether they have the layout of the probe.
@@ -23,7 +34,9 @@ pub fn write(
     start(header, layout, record);
     let mut fields = layout.fields().iter();
     let limits = probe.limits.iter().copied().chain(std::iter::repeat(None));
-    for (argument, limit) in Arguments::new(event, probe.words).zip(limits) {
+    let values = probe.values.iter().copied().chain(std::iter::repeat(None));
+    let arguments = Arguments::new(event, probe.words, probe.value_bits());
+    for (number, ((argument, limit), of)) in arguments.zip(limits).zip(values).enumerate() {
         let Ok(argument) = argument else { return false };
         let Some((offset, kind)) = fields.next() else { return false };
         let offset = usize::from(*offset);
@@ -33,12 +46,21 @@ pub fn write(
                 let bytes = bytes.get(..most.into()).unwrap_or(bytes);
                 // The length of a text that is cut is not always known, but it is longer.
                 let length = length.map_or(bytes.len() as u64 + 1, u64::from);
-                let limit = limit.and_then(|limit| most_bytes(limit, event, probe.words)).unwrap_or(u64::MAX);
+                let limit = limit.and_then(|limit| most_bytes(limit, event, probe)).unwrap_or(u64::MAX);
                 let length = length.min(limit);
                 let bytes = usize::try_from(length).ok().and_then(|length| bytes.get(..length)).unwrap_or(bytes);
                 put(record, offset, &ADDRESS.to_ne_bytes());
                 put(record, offset + 8, &length.to_ne_bytes());
                 put(record, offset + 16, bytes);
+            }
+            (Argument::Value { bytes, size, is_behind }, kind) => {
+                let value = ValueRecord { bytes, size, is_behind, of: of.unwrap_or(RecordedValue::Unknown) };
+                if !value.write(kind, offset, record) {
+                    let unread = record.get(usize::from(UNREAD)..).and_then(<[u8]>::first_chunk).copied();
+                    let unread = u64::from_ne_bytes(unread.unwrap_or_default());
+                    let bit = 1u64.checked_shl(number as u32).unwrap_or(0);
+                    put(record, UNREAD.into(), &(unread | bit).to_ne_bytes());
+                }
             }
             _ => return false,
         }
@@ -46,13 +68,88 @@ pub fn write(
     fields.next().is_none()
 }
 
+/// A whole value, and what its bytes are by its type.
+struct ValueRecord<'a> {
+    bytes: &'a [u8],
+    /// How many there are in the program.
+    size: Option<u32>,
+    is_behind: bool,
+    of: RecordedValue,
+}
+
+impl ValueRecord<'_> {
+    /// Writes the field of a record. Returns whether the value is there.
+    fn write(&self, kind: FieldKind, offset: usize, record: &mut [u8]) -> bool {
+        let Self { bytes, size, is_behind, of } = *self;
+        let is_value = match of {
+            RecordedValue::Place => !is_behind,
+            RecordedValue::Behind => is_behind,
+            RecordedValue::Unknown | RecordedValue::Bytes(_) | RecordedValue::Target(_) => false,
+        };
+        match (kind, of) {
+            (FieldKind::Number, _) if is_value && bytes.len() <= 8 => put(record, offset, bytes),
+            (FieldKind::Bytes(most), RecordedValue::Target(_)) if is_behind => {
+                let length = size.map_or(bytes.len() as u64 + 1, u64::from);
+                put(record, offset, &ADDRESS.to_ne_bytes());
+                put(record, offset + 8, &length.to_ne_bytes());
+                put(record, offset + 16, bytes.get(..most.into()).unwrap_or(bytes));
+            }
+            (FieldKind::Whole(_), of) => {
+                let mut chunks = Vec::new();
+                match of {
+                    RecordedValue::Bytes(target) => self.add_target(target, &mut chunks),
+                    RecordedValue::Target(target) if is_behind => self.add_target(target, &mut chunks),
+                    RecordedValue::Target(_) => add_chunk(0, bytes, &mut chunks),
+                    // What a pointer leads to that was not followed.
+                    _ => add_chunk(0, if is_value { bytes } else { &[] }, &mut chunks),
+                }
+                put(record, offset, &(chunks.len() as u64).to_ne_bytes());
+                put(record, offset + 8, &chunks);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds a value that points to the bytes, and the bytes.
+    fn add_target(&self, target: RecordedTarget, chunks: &mut Vec<u8>) {
+        let RecordedTarget { size, pointer, count, capacity } = target;
+        let mut value = vec![0; usize::from(size).min(MAX_TARGET)];
+        let mut is_known = usize::from(size) <= MAX_TARGET;
+        put(&mut value, pointer.into(), &TARGET.to_ne_bytes());
+        if let Some((at, length, element)) = count {
+            match self.size.and_then(|size| size.checked_div(element)) {
+                Some(count) => {
+                    let count = u64::from(count).to_ne_bytes();
+                    put(&mut value, at.into(), count.get(..length.into()).unwrap_or(&count));
+                    capacity.into_iter().for_each(|at| put(&mut value, at.into(), &count));
+                }
+                // There is no telling how many elements without a size there are.
+                None => is_known = false,
+            }
+        }
+        add_chunk(0, if is_known { &value } else { &[] }, chunks);
+        if is_known {
+            add_chunk(TARGET, self.bytes, chunks);
+        }
+    }
+}
+
+/// Adds a chunk of a whole value ([`crate::whole`]).
+fn add_chunk(address: u64, bytes: &[u8], chunks: &mut Vec<u8>) {
+    chunks.extend(address.to_le_bytes());
+    chunks.extend((bytes.len() as u64).to_le_bytes());
+    chunks.extend(bytes);
+    chunks.resize(chunks.len().next_multiple_of(8), 0);
+}
+
 /// The most bytes of a text; `None` if there is no limit.
-fn most_bytes(limit: TextLimit, event: &Event<'_>, words: Words) -> Option<u64> {
+fn most_bytes(limit: TextLimit, event: &Event<'_>, probe: &RecorderProbe) -> Option<u64> {
     match limit {
         TextLimit::Bytes(bytes) => Some(bytes.into()),
-        TextLimit::Argument(index) => match Arguments::new(event, words).nth(index)?.ok()? {
+        TextLimit::Argument(index) => match Arguments::new(event, probe.words, probe.value_bits()).nth(index)?.ok()? {
             Argument::Scalar(value) => u64::try_from(value as i32).ok(),
-            Argument::Text { .. } => None,
+            Argument::Text { .. } | Argument::Value { .. } => None,
         },
     }
 }
@@ -65,10 +162,13 @@ pub fn cpu(event: &Event<'_>) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use simple_markers_record::buffer::{self, Layout as Words};
     use simple_markers_resolver::address::FileOffset;
+    use simple_markers_resolver::types::MemoryChunk;
 
     use super::*;
     use crate::record::{Field, Record};
+    use crate::whole::chunks;
 
     #[test]
     fn the_arguments_of_an_event_are_the_fields_of_a_record() {
@@ -87,6 +187,7 @@ mod tests {
             control: FileOffset(0),
             words,
             limits: limits.to_vec(),
+            values: Vec::new(),
             copies: 1,
         };
         assert!(write(&header, &event, &probe(words, &[]), &layout, &mut bytes));
@@ -121,5 +222,71 @@ mod tests {
         let seven = Some(TextLimit::Argument(0));
         assert_eq!(texts(&[None, seven, seven]), [text(2, "ab", false), text(5, "abcd", true)]);
         assert_eq!(texts(&[None, Some(TextLimit::Bytes(0)), None]), [text(0, "", false), text(5, "abcd", true)]);
+    }
+
+    /// The chunks that are made of the bytes of a value: address and bytes of each; or of a number or a text,
+    /// the value. `None` if it is unread.
+    fn value(of: RecordedValue, kind: FieldKind, (bytes, size, is_behind): (&[u8], u32, bool)) -> Option<String> {
+        let words = Words::new(&[true]).expect("a layout").with_values();
+        let layout = Layout::new([kind]);
+        let stored = bytes.len().next_multiple_of(8).max(8);
+        let word = size | if is_behind { buffer::value::BEHIND } else { 0 };
+        let mut arguments = [(stored as u32).to_le_bytes(), word.to_le_bytes()].concat();
+        arguments.extend(bytes);
+        arguments.resize(8 + stored, 0);
+        let event = Event { time: 5, id: 1, cpu: 3, arguments: &arguments };
+        let header = RecordHeader { time: 9, thread: 11, process: 10, site: 2, cpu: 3, name: b"" };
+        let probe =
+            RecorderProbe { control: FileOffset(0), words, limits: Vec::new(), values: vec![Some(of)], copies: 1 };
+        let mut record = Vec::new();
+        assert!(write(&header, &event, &probe, &layout, &mut record));
+        match Record(&record).field(&layout, 0) {
+            Field::Unread => None,
+            Field::Whole(all) => {
+                let chunk = |chunk: MemoryChunk<'_>| (chunk.address == TARGET, chunk.bytes.to_vec());
+                Some(format!("{:?}", chunks(all).map(chunk).collect::<Vec<_>>()))
+            }
+            Field::Bytes { length, bytes, is_cut, .. } => Some(format!("{length} {bytes:?} {is_cut}")),
+            other => Some(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_value_are_those_that_its_type_says() {
+        use RecordedValue::{Behind, Bytes, Place, Target, Unknown};
+
+        let whole = FieldKind::Whole(MAX_CHUNKS);
+        let (in_place, behind) = ((&[1u8, 2, 3][..], 3, false), (&[1u8, 2, 3][..], 3, true));
+        let all = Some("[(false, [1, 2, 3])]".to_owned());
+        // What the place of a pointer has is nothing of what it leads to, and the other way round.
+        let none = Some("[(false, [])]".to_owned());
+        for (of, expected) in [(Place, [&all, &none]), (Behind, [&none, &all]), (Unknown, [&none, &none])] {
+            assert_eq!([in_place, behind].map(|bytes| value(of, whole, bytes)).each_ref(), expected, "{of:?}");
+        }
+        let number = |bits: u64| Some(format!("{:?}", Field::Number(bits)));
+        assert_eq!(value(Place, FieldKind::Number, in_place), number(0x03_02_01));
+        assert_eq!(value(Place, FieldKind::Number, behind), None);
+        assert_eq!(value(Behind, FieldKind::Number, behind), number(0x03_02_01));
+        let vec = RecordedTarget { size: 24, pointer: 8, count: Some((16, 8, 2)), capacity: Some(0) };
+        let long = (&[7u8; 8][..], 5000, true);
+        let text = FieldKind::Bytes(MAX_VALUE as u16);
+        assert_eq!(value(Target(vec), text, long), Some("5000 [7, 7, 7, 7, 7, 7, 7, 7] true".to_owned()));
+        assert_eq!(value(Target(vec), text, (&[7; 8], 8, false)), None);
+        let root = [2500u64.to_le_bytes(), TARGET.to_le_bytes(), 2500u64.to_le_bytes()].concat();
+        let of_vec = Some(format!("{:?}", [(false, root), (true, vec![7; 8])]));
+        assert_eq!(value(Target(vec), whole, long), of_vec);
+        assert_eq!(value(Target(vec), whole, in_place), all);
+        // How many elements without a size there are is not known.
+        let empty = RecordedTarget { count: Some((16, 8, 0)), ..vec };
+        assert_eq!(value(Target(empty), whole, (&[], 0, true)), none);
+        let pointer = RecordedTarget { size: 8, pointer: 0, count: None, capacity: None };
+        let of_pointer = Some(format!("{:?}", [(false, TARGET.to_le_bytes().to_vec()), (true, vec![1, 2, 3])]));
+        assert_eq!(value(Target(pointer), whole, behind), of_pointer);
+        let bytes = RecordedTarget { size: 16, pointer: 0, count: Some((8, 8, 1)), capacity: None };
+        let root = [TARGET.to_le_bytes(), 3u64.to_le_bytes()].concat();
+        let of_bytes = Some(format!("{:?}", [(false, root), (true, vec![1, 2, 3])]));
+        assert_eq!([in_place, behind].map(|it| value(Bytes(bytes), whole, it)), [of_bytes.clone(), of_bytes]);
+        let large = RecordedTarget { size: 32, ..vec };
+        assert_eq!(value(Target(large), whole, long), none);
     }
 }

@@ -15,14 +15,15 @@ use simple_markers_record::printf::{Conversion, Count, Piece, parse};
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::names_of;
+use simple_markers_resolver::types::{Language, Member, Sequence, SequenceKind, Shape, Type};
 
-use super::event::{cpu, write};
+use super::event::{MAX_CHUNKS, cpu, write};
 use crate::Hit;
 use crate::ctf::{Description, Writer};
 use crate::ftrace::hit_record;
 use crate::plan::{
-    ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecorderProbe, Source,
-    TextLimit,
+    ImageFile, Input, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, RecordedTarget,
+    RecordedValue, RecorderProbe, ShownType, Source, TextLimit,
 };
 use crate::record::{FieldKind, Layout, Record};
 
@@ -188,31 +189,56 @@ fn unquoted(literal: &str) -> Option<String> {
 fn site(marker: usize, format: &str, arguments: &str, types: &str) -> Option<PlannedSite> {
     let texts: Vec<&str> = args::split(arguments.as_bytes()).map(std::str::from_utf8).collect::<Result<_, _>>().ok()?;
     let types: Vec<&str> = types.split_terminator(' ').collect();
-    let is_text: Vec<bool> = types.iter().map(|of| *of == "s").collect();
-    let words = Words::new(&is_text).filter(|_| texts.len() == types.len())?;
+    let has_two_words: Vec<bool> = types.iter().map(|of| matches!(*of, "s" | "v")).collect();
+    let words = Words::new(&has_two_words).filter(|_| texts.len() == types.len())?;
     let conversions = conversions(format);
     let names = names_of(format);
-    let (mut inputs, mut planned, mut limits) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut inputs, mut planned, mut limits, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (number, (text, of)) in texts.iter().zip(&types).enumerate() {
         let conversion = conversions.get(number).and_then(Option::as_ref);
         let letter = conversion.map_or('d', |conversion| conversion.specifier.letter());
-        let kind = if *of == "s" { FieldKind::Bytes(MAX_TEXT as u16) } else { FieldKind::Number };
+        let kind = match *of {
+            "s" => FieldKind::Bytes(MAX_TEXT as u16),
+            "v" => FieldKind::Whole(MAX_CHUNKS),
+            _ => FieldKind::Number,
+        };
         inputs.push(Input::Recorded { argument: u16::try_from(number).ok()?, kind });
         let reading = match number_type(of, letter) {
             _ if *of == "s" => Reading::Text { field: number },
+            _ if *of == "v" => Reading::Whole { field: number },
             Some((size, kind)) => Reading::Number { field: number, size, kind },
             None => return None,
         };
         let names = names.get(number).cloned().flatten();
-        planned.push(PlannedArgument { names, ..PlannedArgument::new(Arc::from(*text), Source::Read(reading)) });
+        let is_value = *of == "v";
+        values.push(is_value.then_some(RecordedValue::Bytes(BYTES)));
+        let shown = is_value.then(|| Arc::new(bytes_type()));
+        planned.push(PlannedArgument { names, shown, ..PlannedArgument::new(Arc::from(*text), Source::Read(reading)) });
         limits.push(conversion.filter(|_| *of == "s").and_then(|conversion| match conversion.precision? {
             Count::Digits(digits) => Some(TextLimit::Bytes(digits)),
             Count::Argument => Some(TextLimit::Argument(number.checked_sub(1)?)),
         }));
     }
     // It is not known how many copies there are, so no address is that of a hit.
-    let recorded = Some(RecorderProbe { control: FileOffset(0), words, limits, copies: 0 });
+    let recorded = Some(RecorderProbe { control: FileOffset(0), words, limits, values, copies: 0 });
     Some(PlannedSite { recorded, ..PlannedSite::without_code(0, marker, inputs, planned) })
+}
+
+/// The value of a type that is not known: its bytes, as a sequence of numbers.
+const BYTES: RecordedTarget = RecordedTarget { size: 16, pointer: 0, count: Some((8, 8, 1)), capacity: None };
+
+/// The type of that value.
+fn bytes_type() -> ShownType {
+    let plain = |name: &str, size: u64, shape| Arc::new(Type { name: name.into(), size: Some(size), shape });
+    let byte = plain("u8", 1, Shape::Integer { signed: false });
+    let member = |of, bit_offset| Member { name: "".into(), bit_offset, bit_size: None, of };
+    let data = member(plain("*const u8", 8, Shape::Pointer { to: Some(Arc::clone(&byte)) }), 0);
+    let length = member(plain("usize", 8, Shape::Integer { signed: false }), 64);
+    let (kind, element) = (SequenceKind::Elements, Some(byte));
+    let sequence = Sequence { kind, data, offset: 0, length, element, capacity: None };
+    let of = Type { name: "bytes".into(), size: Some(16), shape: Shape::Sequence(Arc::new(sequence)) };
+    let (gone, unread) = (Vec::new(), Vec::new());
+    ShownType { of: Arc::new(of), language: Language::Rust, form: "".into(), gone, unread }
 }
 
 /// The conversion of each argument; `None` for the argument of a `*`.

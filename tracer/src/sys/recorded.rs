@@ -8,6 +8,7 @@ use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Input, Plan};
 use crate::record::{Layout, Record};
+use crate::recorded_members::RecordedInputs;
 
 /// A hit is handed on so much later, in ns, if programs record some hits themselves: a thread may lose
 /// the processor between the time of a hit and its record.
@@ -86,7 +87,8 @@ impl RecordedHits {
             if !*is_count {
                 return each(&hit);
             }
-            counts.add(&hit.site.aggregate, Some(true), &hit.passage(hit.number, &hit));
+            let inputs = RecordedInputs::new(&hit, hit.site);
+            counts.add(&hit.site.aggregate, Some(true), &hit.passage(hit.number, &inputs));
         });
         *received += count;
         if *is_count { 0 } else { count }

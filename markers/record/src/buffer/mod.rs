@@ -7,6 +7,7 @@
 //! - [`ring`]: the page before the packets of a buffer that a tool empties;
 //! - [`packet`]: what precedes the records of a packet;
 //! - [`event`]: the records;
+//! - [`value`]: what a probe hands on of a whole value;
 //! - [`Layout`]: which values a probe has.
 
 pub mod control;
@@ -14,6 +15,7 @@ pub mod event;
 mod layout;
 pub mod packet;
 pub mod ring;
+pub mod value;
 
 pub use layout::{HANDLED, Layout, MAX_WORDS};
 

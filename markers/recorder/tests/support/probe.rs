@@ -25,14 +25,14 @@ unsafe impl Sync for Descriptor {}
 /// A static descriptor in the section of descriptors.
 #[macro_export]
 macro_rules! descriptor {
-    ($vis:vis $name:ident: $probe:literal, $format:literal, $arguments:literal, $types:literal, $is_text:expr) => {
+    ($vis:vis $name:ident: $probe:literal, $format:literal, $arguments:literal, $types:literal, $is_text:expr $(; $values:ident)?) => {
         #[unsafe(link_section = "__simple_probe")]
         #[used]
         $vis static $name: $crate::support::probe::Descriptor = $crate::support::probe::Descriptor {
             semaphore: std::sync::atomic::AtomicU16::new(0),
             id: std::sync::atomic::AtomicU16::new(0),
             layout: std::sync::atomic::AtomicU32::new(
-                simple_markers_record::buffer::Layout::new(&$is_text).unwrap().0,
+                simple_markers_record::buffer::Layout::new(&$is_text).unwrap()$(.$values())?.0,
             ),
             strings: concat!($probe, "\0", file!(), "\0", line!(), "\0", $format, "\0", $arguments, "\0", $types, "\0")
                 .as_ptr()

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use simple_markers_record::buffer::event::{Argument, Arguments, Events, MAX_TEXT};
+use simple_markers_record::buffer::event::{Argument, Arguments, Events, MAX_TEXT, MAX_VALUE};
 use simple_markers_record::buffer::packet::{self, Header};
 use simple_markers_record::buffer::{Layout, ring};
 
@@ -24,6 +24,8 @@ pub struct Hit {
 pub enum Value {
     Scalar(u64),
     Text(Vec<u8>, Option<u32>),
+    /// Its bytes, its size, and whether they are behind a pointer.
+    Whole(Vec<u8>, Option<u32>, bool),
 }
 
 /// The layouts of probes 1, 2, ..
@@ -51,11 +53,17 @@ fn events(header: &Header, records: &[u8], layouts: Layouts<'_>, hits: &mut Vec<
         assert!(event.time >= time, "times go backwards");
         time = event.time;
         let layout = layouts[usize::from(event.id) - 1];
-        let values = Arguments::new(&event, layout).map(|argument| match argument.expect("the layout") {
+        // Here a probe has texts, or whole values.
+        let are_values = if layout.has_values() { u32::MAX } else { 0 };
+        let values = Arguments::new(&event, layout, are_values).map(|argument| match argument.expect("the layout") {
             Argument::Scalar(value) => Value::Scalar(value),
             Argument::Text { bytes, length } => {
                 assert!(length.is_none_or(|length| bytes.len() == MAX_TEXT.min(length as usize)));
                 Value::Text(bytes.to_vec(), length)
+            }
+            Argument::Value { bytes, size, is_behind } => {
+                assert!(size.is_none_or(|size| bytes.len() == MAX_VALUE.min(size as usize)));
+                Value::Whole(bytes.to_vec(), size, is_behind)
             }
         });
         let values = values.collect();

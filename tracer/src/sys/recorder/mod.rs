@@ -24,6 +24,7 @@ use crate::filter::Fields;
 use crate::ftrace::hit_record::RecordHeader;
 use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, RecorderProbe};
 use crate::record::{Layout, Record};
+use crate::recorded_members::RecordedInputs;
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};
 
@@ -317,7 +318,8 @@ impl Recorders {
             if !event::write(&header, &event, &probe.recorded, &probe.layout, &mut record) {
                 continue;
             }
-            let inputs = &Fields { record: Record(&record), layout: &probe.layout };
+            let fields = Fields { record: Record(&record), layout: &probe.layout };
+            let inputs = &RecordedInputs::new(&fields, site);
             match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs)) {
                 Some(true) => each(time, &record),
                 Some(false) => {}
@@ -344,7 +346,8 @@ impl Recorders {
             let (process, thread) = (header.pid, header.tid);
             let start = RecordHeader { time: 0, thread, process, site: probe.site, cpu: 0, name: b"" };
             if event::write(&start, event, &probe.recorded, &probe.layout, &mut record) {
-                let inputs = &Fields { record: Record(&record), layout: &probe.layout };
+                let fields = Fields { record: Record(&record), layout: &probe.layout };
+                let inputs = &RecordedInputs::new(&fields, site);
                 let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
                 counts.add(&site.aggregate, holds, &Passage { site: number, time: 0, process, thread, inputs });
             }
