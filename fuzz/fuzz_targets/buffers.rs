@@ -5,15 +5,15 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_record::buffer::event::{Argument, Arguments, Events, HEADER, MAX_TEXT};
+use simple_markers_record::buffer::event::{Argument, Arguments, Events, HEADER, MAX_TEXT, MAX_VALUE};
 use simple_markers_record::buffer::packet::Header;
 use simple_markers_record::buffer::{Layout, ring};
 use simple_markers_tracer::ctf;
 use simple_markers_tracer::recorder::recording::{ConvertedRecording, Metadata, convert};
 
 static KNOWN: LazyLock<Metadata> = LazyLock::new(|| {
-    let argument = "\targuments_1 = \"a, b\";\n\ttypes_1 = \"-4 s\";\n";
-    let probe = format!("\tformat_1 = \"%d %s\";\n{argument}\tfile_1 = \"a.c\";\n\tline_1 = 7;\n");
+    let argument = "\targuments_1 = \"a, b, c\";\n\ttypes_1 = \"-4 s v\";\n";
+    let probe = format!("\tformat_1 = \"%d %s %p{{}}\";\n{argument}\tfile_1 = \"a.c\";\n\tline_1 = 7;\n");
     let clock = "clock {\n\tfreq = 3;\n\toffset_s = 5;\n\toffset = 1;\n};\n";
     let event = "event {\n\tname = \"a:b\";\n\tid = 1;\n};\n";
     let text = format!("env {{\n\ttracer_name = \"simple-markers\";\n{probe}}};\n{clock}{event}");
@@ -36,6 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let Some((layout, bytes)) = bytes.split_first_chunk() else { return };
     let layout = Layout(u32::from_le_bytes(*layout));
+    // Which arguments of two words are whole values.
+    let values = layout.0.rotate_left(7);
     let _ = ring::Page::read(bytes);
     if let Some(header) = Header::read(bytes) {
         let sizes = 64..=header.packet_size / 8;
@@ -47,10 +49,13 @@ fuzz_target!(|bytes: &[u8]| {
         size += HEADER + event.arguments.len();
         assert!(size <= bytes.len() && event.arguments.len() % 8 == 0);
         let mut count = 0;
-        for argument in Arguments::new(&event, layout) {
+        for argument in Arguments::new(&event, layout, values) {
             match argument {
                 Ok(Argument::Text { bytes, length }) => {
                     assert!(bytes.len() <= MAX_TEXT && length.is_none_or(|length| bytes.len() <= length as usize));
+                }
+                Ok(Argument::Value { bytes, size, .. }) => {
+                    assert!(bytes.len() <= MAX_VALUE && size.is_none_or(|size| bytes.len() <= size as usize));
                 }
                 Ok(Argument::Scalar(_)) => {}
                 Err(()) => break,

@@ -20,7 +20,7 @@ mod support {
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use simple_markers_record::buffer::control;
+use simple_markers_record::buffer::{control, value};
 use simple_markers_recorder::{Hit, Values, handle, unhandle};
 use support::child::Folder;
 use support::probe::Descriptor;
@@ -31,8 +31,13 @@ descriptor!(TWO: "bench:two", "%lu %lu", "a, b", "8 8", [false; 2]);
 descriptor!(FOUR: "bench:four", "%lu %lu %lu %lu", "a, b, c, d", "8 8 8 8", [false; 4]);
 descriptor!(TEXT: "bench:text", "%s", "text", "s", [true]);
 descriptor!(MIXED: "bench:mixed", "%lu %s", "a, text", "8 s", [false, true]);
+descriptor!(VALUE: "bench:value", "%lu %lu %lu %lu %p{}", "a, b, c, d, value", "8 8 8 8 v", [false, false, false, false, true]; with_values);
 
-static PROBES: [&Descriptor; 5] = [&NONE, &TWO, &FOUR, &TEXT, &MIXED];
+static PROBES: [&Descriptor; 6] = [&NONE, &TWO, &FOUR, &TEXT, &MIXED, &VALUE];
+
+/// A value of 64 bytes, and a reference to it.
+static LARGE: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+static REFERENCE: &[u64; 8] = &LARGE;
 
 /// A flight recorder, which never stops.
 const FLIGHT: Buffers = Buffers { packet_size: 1 << 16, packets: 16, flags: control::OVERWRITE };
@@ -46,7 +51,7 @@ fn main() {
     let millions = std::env::args().nth(1).map_or(4, |millions| millions.parse().expect("a number"));
     let hits = millions * 1_000_000;
     let loops = median(|| measure(hits, |number| _ = std::hint::black_box([number, number])));
-    let rows: [(&str, Body); 6] = [
+    let rows: [(&str, Body); 8] = [
         ("no argument", |_| NONE.hit(&[])),
         ("2 arguments", |number| TWO.hit(&[number, 2])),
         ("4 arguments", |number| FOUR.hit(&[number, 2, 3, 4])),
@@ -55,6 +60,12 @@ fn main() {
         ("1 argument, text of 5 bytes", |number| {
             let [at, length] = support::probe::text(b"01234");
             MIXED.hit(&[number, at, length]);
+        }),
+        ("4 arguments, value of 64 bytes", |number| {
+            VALUE.hit(&[number, 2, 3, 4, (&raw const LARGE) as u64, value::word(64, None)]);
+        }),
+        ("the same behind a reference", |number| {
+            VALUE.hit(&[number, 2, 3, 4, (&raw const REFERENCE) as u64, value::word(64, Some(0))]);
         }),
     ];
     let asleep = median(|| measure(hits, |number| TWO.hit(&[number, 2])));
