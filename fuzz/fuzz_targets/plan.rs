@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };
     let again = Plan::from_json(read.to_json().to_string().as_bytes());
     assert_eq!(again.as_ref(), Ok(&read));
-    let settings = ProgramSettings { processes: ProcessFilter::Set, with_stack: true };
+    let settings = ProgramSettings { processes: ProcessFilter::Set, with_stack: true, waits: None };
     for thread_pointer in [None, Some(0x1000)] {
         let kernel = KernelOffsets { thread_pointer, identity: Some(TaskOffsets::default()) };
         let mut plan = Plan::default();

@@ -41,6 +41,7 @@ cfg_if::cfg_if! {
         mod sdt_programs;
         mod sdt_watched;
         mod spelling;
+        mod split;
         mod stacks;
         mod structured;
         mod thread_locals;

@@ -113,6 +113,7 @@ impl Answer {
         say(unread, &format!("hit is {unreadable}"), &format!("hits are {unreadable}"));
         let no_space = format!("not counted: {most} values are kept (--max-values)");
         say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
+        self.tell_split(console);
         if let Question::Time { from, key: IntervalSubject::Call, .. } = &self.question {
             let UnmatchedHits { ends, repeated, open, .. } = self.counts.unmatched;
             let of = shown(from);
@@ -135,6 +136,16 @@ impl Answer {
                 say(nested, &inner, &inner);
                 console.error(&self.advice(keys));
             }
+        }
+    }
+
+    /// Says how many intervals are not split.
+    fn tell_split(&self, console: &Console) {
+        let (Some(split), Some((_, durations))) = (&self.counts.split, self.intervals()) else { return };
+        let (all, whole) = (durations.count(), durations.count().saturating_sub(split.count()));
+        if whole > 0 {
+            let why = "they began in another thread than they ended in, or in one of too many threads";
+            console.error(&format!("--split: {whole} of {all} times are not split: {why}"));
         }
     }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, UnmatchedHits};
-use simple_markers_tracer::histogram::{Durations, coarse_range};
+use simple_markers_tracer::histogram::coarse_range;
 use simple_markers_tracer::text::json_integer;
 
-use super::answer::{Answer, powers, value_text};
+use super::answer::{Answer, value_text};
+use super::split::{powers_json, split_json};
 
 impl Answer {
     /// An object for each marker, and one for the intervals.
@@ -51,6 +52,8 @@ impl Answer {
                 "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
                 "floor": self.floor.flatten().map(|floor| json!([floor.emulated, floor.stepped])),
                 "not_returned": self.is_of_calls().then_some(repeated), "tail_calls": tail_calls,
+                "sum": self.counts.split.as_ref().and_then(|split| split.wall),
+                "split": self.counts.split.as_ref().map(split_json),
                 "is_doubtful": self.suspicion().is_some(), "keys": self.suspicion(),
             });
             lines.push(json!({
@@ -63,17 +66,16 @@ impl Answer {
 }
 
 /// A value, how many times it has, and their percentiles and powers of two.
-fn times_json(TimesOf { value, durations }: &TimesOf) -> Json {
+fn times_json(TimesOf { value, durations, split }: &TimesOf) -> Json {
     let of = |percent| durations.percentile(percent);
-    let times = json!({ "p50": of(50), "p90": of(90), "p99": of(99), "histogram": powers_json(durations) });
+    let times = json!({
+        "p50": of(50), "p90": of(90), "p99": of(99), "histogram": powers_json(durations),
+        "split": split.as_ref().map(split_json),
+    });
     match value {
         KeyValue::Named { name, .. } => json!([json_key(value), durations.count(), times, &**name]),
         _ => json!([json_key(value), durations.count(), times]),
     }
-}
-
-fn powers_json(durations: &Durations) -> Vec<Json> {
-    powers(durations).into_iter().map(|(low, high, count)| json!([low, high, count])).collect()
 }
 
 fn json_key(value: &KeyValue) -> Json {

@@ -24,6 +24,8 @@ pub(super) struct Live {
     pub(super) kept: ValueLimits,
     /// The shortest time that is measured.
     pub(super) floor: Option<Floor>,
+    /// Whether the powers of two of the parts of intervals are printed too.
+    pub(super) is_verbose: bool,
     pub(super) json: bool,
     pub(super) limit: Option<u64>,
     pub(super) every: Option<Duration>,
@@ -41,7 +43,7 @@ impl Live {
     /// Prints an answer. `may_cut` says that another one follows.
     fn print(&mut self, answer: &Answer, may_cut: bool) -> io::Result<()> {
         if !self.json {
-            return self.screen.show(&answer.text(), may_cut);
+            return self.screen.show(&answer.text(self.is_verbose), may_cut);
         }
         let mut out = io::stdout().lock();
         for line in answer.json() {

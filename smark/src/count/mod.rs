@@ -5,6 +5,7 @@ mod json;
 mod live;
 mod question;
 mod screen;
+mod split;
 mod table;
 
 use std::io::{self, IsTerminal as _};
@@ -33,7 +34,8 @@ pub(crate) use self::question::{Ask, ValueLimits, interval};
 ///
 /// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
-/// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. What could not be counted is said at the end.
+/// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
+/// the time the thread was on a CPU, waited for one, or was blocked. What could not be counted is said at the end.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... --cgroup <PATH|ID> | --container <NAME|ID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
@@ -49,6 +51,9 @@ pub(crate) struct Count {
     /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
     #[arg(long, value_name = "ARG", requires = "time")]
     key: Option<String>,
+    /// With --time, tell apart how long the thread was on a CPU, waited for one (queued), or waited for something else (blocked)
+    #[arg(long, requires = "time")]
+    split: bool,
     /// Print the table every so often [default: 1s on a terminal, otherwise only at the end]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     every: Option<Duration>,
@@ -71,7 +76,9 @@ EXAMPLES
       smark count -e 'syscalls:sys_*_read' --time syscalls:sys_enter_read..syscalls:sys_exit_read -p $(pidof server)
       smark count -e syscalls:sys_enter_read --hist count -p $(pidof server)
   How long requests take, told apart by their tags:
-      smark count --time queue:submit..queue:complete --key tag -- ./server";
+      smark count --time queue:submit..queue:complete --key tag -- ./server
+  Why requests are slow: on a CPU, queued for one, or blocked:
+      smark count --time request:begin..request:end --split -p $(pidof server)";
 
 /// What is counted, and when it is printed.
 struct CountOptions {
@@ -84,8 +91,8 @@ struct CountOptions {
 
 impl Count {
     fn options(self) -> anyhow::Result<CountOptions> {
-        let Self { watch, ask, key, every, json, buffer } = self;
-        let (kept, question) = (ask.kept(), ask.question(key.as_deref()));
+        let Self { watch, ask, key, split, every, json, buffer } = self;
+        let (kept, question) = (ask.kept(), ask.question(key.as_deref(), split));
         Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
     }
 
@@ -93,11 +100,11 @@ impl Count {
         let CountOptions { watch, mode, kept, every, json } = self.options()?;
         let is_terminal = io::stdout().is_terminal() && !json;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
-        let (question, limit) = (watch.question.clone(), watch.limit);
+        let (question, limit, is_verbose) = (watch.question.clone(), watch.limit, watch.verbose);
         let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
         let watching = watch.start(console, mode)?;
         let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
-        let sink = Live { question, kept, floor, json, limit, every, next, screen };
+        let sink = Live { question, kept, floor, is_verbose, json, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }
 }

@@ -49,20 +49,23 @@ impl Ask {
         ValueLimits { most: self.max_values, top: self.top }
     }
 
-    /// The question. `key` tells which start an end belongs to.
-    pub(crate) fn question(&self, key: Option<&str>) -> Question {
+    /// The question. `key` tells which start an end belongs to. `is_split` says that the parts of times are told
+    /// apart.
+    pub(crate) fn question(&self, key: Option<&str>, is_split: bool) -> Question {
         match (&self.by, &self.hist, &self.time) {
             (by, _, Some(TimedInterval::Markers(from, to))) => Question::Time {
                 from: from.clone(),
                 to: to.clone(),
                 key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
                 by: by.as_deref().map(Arc::from),
+                is_split,
             },
             (by, _, Some(TimedInterval::Calls(entry))) => Question::Time {
                 from: entry.clone(),
                 to: format!("{entry} return"),
                 key: IntervalSubject::Call,
                 by: by.as_deref().map(Arc::from),
+                is_split,
             },
             (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
             (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),

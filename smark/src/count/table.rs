@@ -1,16 +1,17 @@
 //! Counts as a table for people.
 
 use simple_markers_resolver::text::{from_bytes, shown};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf};
+use simple_markers_tracer::aggregate::{IntervalPart, KeyValue, MarkerCounts, SplitTimes, TimesOf};
 use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
+use super::split;
 use crate::units::duration;
 use simple_markers_tracer::sys::Floor;
 
 impl Answer {
-    /// The table.
-    pub(crate) fn text(&self) -> String {
+    /// The table. `is_long` says that the parts of intervals have their powers of two.
+    pub(crate) fn text(&self, is_long: bool) -> String {
         let mut out = String::new();
         let has_modules =
             self.counts.markers.iter().any(|row| self.counts.markers.first().is_some_and(|it| it.module != row.module));
@@ -59,11 +60,16 @@ impl Answer {
                 out.push_str(&format!("of these {count} ended in a tail call of {function}\n"));
             }
             if durations.count() > 0 {
-                let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
-                out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));
-                let (min, max) = (duration(durations.min), duration(durations.max));
-                out.push_str(&format!("{min:>9} {:>9} {:>9} {:>9} {max:>9}\n", of(50), of(90), of(99)));
-                duration_bars(durations, &mut out);
+                if let Some(split) = &self.counts.split {
+                    split::table(durations, split, &mut out);
+                    all_bars(durations, split, is_long, &mut out);
+                } else {
+                    let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
+                    out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));
+                    let (min, max) = (duration(durations.min), duration(durations.max));
+                    out.push_str(&format!("{min:>9} {:>9} {:>9} {:>9} {max:>9}\n", of(50), of(90), of(99)));
+                    duration_bars(durations, &mut out);
+                }
                 match self.floor {
                     Some(Some(Floor { emulated, stepped })) => out.push_str(&format!(
                         "floor: {}, or {} where the kernel steps an instruction\n",
@@ -74,10 +80,16 @@ impl Answer {
                     None => {}
                 }
             }
-            for TimesOf { value, durations } in self.times().map_or(&[][..], |(times, _)| times) {
+            for TimesOf { value, durations, split } in self.times().map_or(&[][..], |(times, _)| times) {
                 let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
                 let value = quoted(value);
                 out.push_str(&format!("\n{} = {}: {} times", shown(self.argument()), shown(&value), durations.count()));
+                if let Some(split) = split {
+                    out.push('\n');
+                    split::table(durations, split, &mut out);
+                    all_bars(durations, split, is_long, &mut out);
+                    continue;
+                }
                 out.push_str(&format!(", P50 {}, P90 {}, P99 {}\n", of(50), of(90), of(99)));
                 duration_bars(durations, &mut out);
             }
@@ -95,6 +107,18 @@ fn quoted(value: &KeyValue) -> String {
     match value {
         KeyValue::Text { bytes, is_cut } => format!("\"{}\"{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
         value => value_text(value),
+    }
+}
+
+/// Appends the bars of the whole intervals, and of their parts.
+fn all_bars(wall: &Durations, split: &SplitTimes, is_long: bool, out: &mut String) {
+    if is_long {
+        out.push_str("wall\n");
+    }
+    duration_bars(wall, out);
+    for part in IntervalPart::ALL.into_iter().filter(|_| is_long) {
+        out.push_str(&format!("{}\n", split::part_name(part)));
+        duration_bars(&split.get(part).durations, out);
     }
 }
 

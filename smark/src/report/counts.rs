@@ -55,7 +55,7 @@ impl Sink for Counts<'_> {
                 let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };
                 end::write(&mut out, totals.json(hits, uncounted))?;
             }
-            false => out.write_all(answer.text().as_bytes())?,
+            false => out.write_all(answer.text(false).as_bytes())?,
         }
         out.flush()?;
         answer.tell(console);

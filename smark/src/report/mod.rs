@@ -62,6 +62,9 @@ pub(crate) struct Report {
     strict: Strict,
     #[command(flatten)]
     form: Form,
+    /// Of smark count only: it says why a recording cannot be asked
+    #[arg(long, hide = true)]
+    split: bool,
     /// Print the number of hits of each marker
     #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
     count: bool,
@@ -159,7 +162,10 @@ enum ReportWork {
 
 impl Report {
     fn options(self) -> anyhow::Result<ReportOptions> {
-        let question = self.ask.question(self.pairs.key.as_deref());
+        if self.split {
+            bail!("--split: a recording does not say when a thread was on a CPU; smark count --time A..B --split does");
+        }
+        let question = self.ask.question(self.pairs.key.as_deref(), false);
         let kept = self.ask.kept();
         let work = match self.to {
             Some(ReportTarget::Perfetto) => {

@@ -65,6 +65,7 @@ impl FromArgMatches for Pairs {
             to,
             key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
             by: None,
+            is_split: false,
         };
         Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })
     }

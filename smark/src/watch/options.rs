@@ -166,7 +166,7 @@ pub(crate) struct Options {
     /// The most hits.
     pub(crate) limit: Option<u64>,
     /// Whether it is said which sites are watched.
-    pub(super) verbose: bool,
+    pub(crate) verbose: bool,
     /// Whether the processes are watched that a watched one creates.
     pub(super) with_children: bool,
     /// When to end.

@@ -189,8 +189,9 @@ impl Options {
         let has_processes = !self.pids.is_empty() || !self.command.is_empty();
         let is_possible = match mode {
             Mode::Trace { with_stack, .. } => !with_stack,
-            // `smark top` asks now and then, and a buffer has to be read all the time.
-            Mode::Count { .. } => self.question != Question::Processes,
+            // `smark top` asks now and then, and a buffer has to be read all the time. A record does not say what the
+            // thread did.
+            Mode::Count { .. } => !matches!(self.question, Question::Processes | Question::Time { is_split: true, .. }),
             Mode::Nothing => false,
         };
         has_processes && self.engine.is_none() && is_possible
@@ -198,7 +199,8 @@ impl Options {
 
     /// The shortest time that is measured between two markers. `None` if it cannot be measured.
     pub(crate) fn floor(&self) -> Option<Floor> {
-        Floor::measure(self.engine.unwrap_or(Engine::Bpf), Kernel::new())
+        let is_split = matches!(self.question, Question::Time { is_split: true, .. });
+        Floor::measure(self.engine.unwrap_or(Engine::Bpf), Kernel::new(), is_split)
     }
 
     /// Sets the probes with the engine that the user wants, or that the kernel offers.

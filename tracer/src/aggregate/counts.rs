@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use simple_markers_resolver::types::Names;
 
-use super::key::{KeyValue, bucket_of, group_of};
+use super::key::{KeyValue, bucket_of, group_of, part_of};
+use super::split::{IntervalPart, PartTimes, SUM_BUCKET, SplitTimes};
 use super::{Question, Tallies, Tally};
 use crate::filter::{has, names_of, normalized};
 use crate::histogram::{Durations, FINE, coarse_range};
@@ -23,6 +24,8 @@ pub struct RawCounts {
     pub durations: Durations,
     /// How many intervals have started and not ended.
     pub open: u64,
+    /// The parts of the intervals; `None` if they are not split.
+    pub split: Option<SplitTimes>,
 }
 
 /// The counts of the markers of one name in an image.
@@ -53,6 +56,8 @@ pub struct TimesOf {
     pub value: KeyValue,
     /// How long the intervals were. The shortest and the longest time are those of their buckets.
     pub durations: Durations,
+    /// Their parts; `None` if they are not split.
+    pub split: Option<SplitTimes>,
 }
 
 /// The hits that are in no interval.
@@ -88,6 +93,8 @@ pub struct Counts {
     pub markers: Vec<MarkerCounts>,
     /// How long the intervals were; `None` if they were not asked for.
     pub durations: Option<Durations>,
+    /// The parts of the intervals; `None` if they were not asked for.
+    pub split: Option<SplitTimes>,
     /// The same for each value, the most frequent first. `None` if values were not asked for.
     pub times: Option<Vec<TimesOf>>,
     /// The sum of all tallies.
@@ -120,6 +127,9 @@ impl RawCounts {
         self.values = values.into_iter().collect();
         self.durations.add(&other.durations);
         self.open = self.open.saturating_add(other.open);
+        if let Some(other) = other.split {
+            self.split.get_or_insert_default().add(&other);
+        }
     }
 }
 
@@ -172,7 +182,9 @@ impl Counts {
         unmatched.open = if is_time { counted.open } else { 0 };
         let durations = is_time.then(|| counted.durations.clone());
         let tail_calls = tail_calls(plan, counted);
-        Self { markers, durations, times: times(plan, question, counted), sum, unmatched, tail_calls }
+        let is_split = matches!(question, Question::Time { is_split: true, .. });
+        let split = is_split.then(|| counted.split.clone().unwrap_or_default());
+        Self { markers, durations, split, times: times(plan, question, counted), sum, unmatched, tail_calls }
     }
 }
 
@@ -194,6 +206,27 @@ fn tail_calls(plan: &Plan, counted: &RawCounts) -> Vec<(Option<Arc<str>>, u64)> 
     found
 }
 
+/// The counts of the fine buckets of times, and their sum.
+#[derive(Default)]
+struct BucketCounts {
+    counts: Vec<u64>,
+    sum: u64,
+}
+
+impl BucketCounts {
+    fn add(&mut self, bucket: usize, count: u64) {
+        self.counts.resize(FINE as usize, 0);
+        let sum = if bucket == SUM_BUCKET as usize { Some(&mut self.sum) } else { self.counts.get_mut(bucket) };
+        if let Some(sum) = sum {
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    fn times(self) -> PartTimes {
+        PartTimes { durations: Durations::of_buckets(self.counts), sum: self.sum }
+    }
+}
+
 /// The times of each value. `None` if they were not asked for.
 fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<TimesOf>> {
     let by = plan.sites.iter().find_map(|site| match &site.aggregate {
@@ -202,18 +235,24 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
     })?;
     let names = names(question, plan.sites.iter());
     let size = if let Readable::Number { size, .. } = by { *size } else { 8 };
-    let mut found: HashMap<&[u8], Vec<u64>> = HashMap::new();
+    let is_split = matches!(question, Question::Time { is_split: true, .. });
+    // The whole intervals, and their parts.
+    let mut found: HashMap<&[u8], [BucketCounts; 1 + IntervalPart::ALL.len()]> = HashMap::new();
     for (key, count) in &counted.values {
-        let (Some(bucket), Some(value)) = (group_of(key), key.get(8..)) else { continue };
-        let counts = found.entry(value).or_insert_with(|| vec![0; FINE as usize]);
-        if let Some(sum) = counts.get_mut(bucket) {
-            *sum = sum.saturating_add(*count);
+        let (Some(bucket), Some(part), Some(value)) = (group_of(key), part_of(key), key.get(8..)) else { continue };
+        if let Some(of_part) = found.entry(value).or_default().get_mut(part) {
+            of_part.add(bucket, *count);
         }
     }
-    let decoded = |(value, counts): (&[u8], Vec<u64>)| {
+    let decoded = |(value, [whole, on_cpu, queued, blocked]): (&[u8], [BucketCounts; 4])| {
         let key = [&[0; 8], value].concat();
         let value = Aggregate::Values(by.clone()).decode(&key)?.with_name(names.as_deref(), size);
-        Some(TimesOf { value, durations: Durations::of_buckets(counts) })
+        let parts = [on_cpu, queued, blocked].map(BucketCounts::times);
+        Some(TimesOf {
+            value,
+            durations: whole.times().durations,
+            split: is_split.then_some(SplitTimes { wall: None, parts }),
+        })
     };
     let mut times: Vec<_> = found.into_iter().filter_map(decoded).collect();
     times.sort_by(|a, b| b.durations.count().cmp(&a.durations.count()).then_with(|| order(&a.value, &b.value)));

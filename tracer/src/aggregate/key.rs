@@ -5,10 +5,11 @@ use std::sync::Arc;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::types::Names;
 
+use super::split::START_SPLIT;
 use crate::bytes::put;
 use crate::filter::{Inputs, Text};
 use crate::histogram::FINE;
-use crate::plan::{Aggregate, Pairing, Readable};
+use crate::plan::{Aggregate, By, Interval, Pairing, Readable};
 
 /// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
 pub const TIMES: u32 = FINE + 2;
@@ -22,19 +23,20 @@ pub const SHORTEST: u32 = FINE + 1;
 ///
 /// | offset | size | what |
 /// | ---: | ---: | --- |
-/// | 0 | 8 | the group of the marker, the process of an interval, or the fine bucket of a time that is counted by a value; 0 for the hits of a process |
+/// | 0 | 8 | the group of the marker, or the process of an interval; of a time that is counted by a value, the fine bucket or [`SUM_BUCKET`](super::SUM_BUCKET), and the number of the part, 4 bytes each; 0 for the hits of a process |
 /// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
 /// | 16 | 40 | a number of 8 bytes, the process whose hits are counted, or at most [`KEY_TEXT`] bytes of a text; then zeros |
 pub const KEY_SIZE: u32 = 56;
 /// The size in bytes of the key of a start in `Map::Starts`.
 pub const START_KEY_SIZE: u32 = KEY_SIZE + 8;
-/// The size in bytes of a start in `Map::Starts`, if times are not counted by a value.
+/// The size in bytes of a start in `Map::Starts`, if times are neither split nor counted by a value.
 ///
 /// | offset | size | what |
 /// | ---: | ---: | --- |
 /// | 0 | 8 | the time in ns |
 /// | 8 | 8 | of the first start of a key: how many more there are |
-/// | 16 | 48 | by what the time is counted, as in a key from offset 8 on |
+/// | 16 | 24 | what the thread had done until then, if times are split ([`START_SPLIT`]) |
+/// | 16 or 40 | 48 | by what the time is counted, as in a key from offset 8 on |
 pub const START_SIZE: u32 = 16;
 /// The offset of the number of further starts.
 pub const START_NESTED: i16 = 8;
@@ -141,6 +143,21 @@ impl IntervalKey {
     }
 }
 
+/// The layout of a start.
+impl Interval {
+    /// The offset in a start of what the times are counted by.
+    #[must_use]
+    pub fn by_offset(&self) -> i16 {
+        START_SIZE as i16 + if self.is_split { START_SPLIT as i16 } else { 0 }
+    }
+
+    /// The size in bytes of a start.
+    #[must_use]
+    pub fn start_size(&self) -> u32 {
+        self.by_offset() as u32 + if self.by == By::Nothing { 0 } else { START_BY }
+    }
+}
+
 fn word(key: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?))
 }
@@ -174,6 +191,13 @@ impl Aggregate {
 pub fn group_of(key: &[u8]) -> Option<usize> {
     let bytes = key.first_chunk()?;
     usize::try_from(u32::from_ne_bytes(*bytes)).ok()
+}
+
+/// The part of a time that is counted by a value: 0 for the whole, or that of
+/// [`IntervalPart::number`](super::IntervalPart::number).
+#[must_use]
+pub(super) fn part_of(key: &[u8]) -> Option<usize> {
+    usize::try_from(bucket_of(key)?).ok()
 }
 
 /// The bucket of a key of a histogram.

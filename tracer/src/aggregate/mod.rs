@@ -2,13 +2,15 @@
 //!
 //! `key.rs` has the layout of the maps, `counts.rs` makes the answer of what was counted, and
 //! `replay.rs` counts the hits of a recording, and those that programs record themselves, as the BPF
-//! programs count them. `intervals.rs` finds the start of an end.
+//! programs count them. `intervals.rs` finds the start of an end, `split.rs` has what the threads did during
+//! intervals.
 
 mod counts;
 mod intervals;
 mod key;
 mod question;
 mod replay;
+mod split;
 mod tally;
 
 pub use counts::{Counts, MarkerCounts, RawCounts, TimesOf, UnmatchedHits};
@@ -19,4 +21,8 @@ pub use key::{
 };
 pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
+pub use split::{
+    FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, PART_LONGEST, PART_SHORTEST, PART_SUM, PARTS_SIZE, PartTimes,
+    SINCE, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitTimes, UNKNOWN,
+};
 pub use tally::{Tallies, Tally};

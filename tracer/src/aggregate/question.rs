@@ -34,6 +34,8 @@ pub enum Question {
         /// The argument of the first marker, or else of the second one, by whose values the times are
         /// counted.
         by: Option<Arc<str>>,
+        /// Whether the time on a CPU, the wait for one and the rest are told apart.
+        is_split: bool,
     },
 }
 
@@ -197,7 +199,7 @@ fn aggregate(
     (site, platform): (&mut PlannedSite, Option<Platform>),
 ) -> Result<Option<Aggregate>, Refusal> {
     let mut read = |name: &str| readable(&Arc::from(normalized(name)), site, platform).map_err(Refusal::Argument);
-    let mut interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_start: bool| {
+    let mut interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_split: bool, is_start: bool| {
         let by = match (by, by_start) {
             (Some(by), Some(_)) if is_start => By::Here(read(by)?),
             (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),
@@ -209,7 +211,7 @@ fn aggregate(
             IntervalSubject::Argument(name) => Pairing::Argument(read(name)?),
             IntervalSubject::Call => Pairing::Frame(frame.cloned().ok_or(Refusal::Frame)?),
         };
-        Ok(Interval { key, by })
+        Ok(Interval { key, by, is_split })
     };
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
@@ -220,8 +222,12 @@ fn aggregate(
             Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
             Readable::Text(_) => Err(Refusal::Argument(Mismatch::Text)),
         },
-        Question::Time { from, key, by, .. } if *from == marker => Ok(Some(Aggregate::Start(interval(key, by, true)?))),
-        Question::Time { to, key, by, .. } if *to == marker => Ok(Some(Aggregate::End(interval(key, by, false)?))),
+        Question::Time { from, key, by, is_split, .. } if *from == marker => {
+            Ok(Some(Aggregate::Start(interval(key, by, *is_split, true)?)))
+        }
+        Question::Time { to, key, by, is_split, .. } if *to == marker => {
+            Ok(Some(Aggregate::End(interval(key, by, *is_split, false)?)))
+        }
         Question::Time { .. } => Ok(None),
     }
 }

@@ -208,6 +208,7 @@ impl Replay {
             values: values.chain(self.buckets.iter().map(|(key, count)| (bucket(key), *count))).collect(),
             durations: self.durations.clone(),
             open: self.starts.count() as u64,
+            split: None,
         }
     }
 }

@@ -5,12 +5,21 @@ use super::expression::Target;
 use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, ProgramSettings, Section};
+use super::split::SplitWords;
 use crate::aggregate::{
     CUT, DEEPEST, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE,
-    Tally,
+    START_SPLIT, Tally,
 };
 use crate::histogram::NEGATIVE;
 use crate::plan::{Aggregate, By, Input, Interval, KernelEvent, Number, Pairing, Readable, Uncompilable};
+
+/// The words of the stack with what is noted when an address is passed where intervals end.
+#[derive(Clone, Copy)]
+struct PassWords {
+    time: i16,
+    /// `None` if no interval is split.
+    split: Option<SplitWords>,
+}
 
 /// Flags of `bpf_map_update_elem`.
 const ANY: u64 = 0;
@@ -35,19 +44,26 @@ pub fn count<'p>(
     event: Option<&KernelEvent>,
 ) -> Result<Code, ProgramError> {
     let mut program = Program::new(target, settings, event.and_then(KernelEvent::other_thread));
-    let time = match sections.iter().any(|section| matches!(section.aggregate, Aggregate::End(_))) {
-        true => program.passed().map_err(|_| ProgramError::TooManyFields)?,
-        false => KEY,
+    let ends = || sections.iter().filter_map(|section| section.aggregate.end());
+    let is_split = ends().any(|interval| interval.is_split);
+    let pass = match ends().next() {
+        Some(_) => program.passed(is_split).map_err(|_| ProgramError::TooManyFields)?,
+        None => PassWords { time: KEY, split: None },
     };
     let stack = program.stack.clone();
     for section in sections {
         program.begin(section, &stack);
-        program.count(section, time).map_err(|_| ProgramError::TooManyFields)?;
+        program.count(section, pass).map_err(|_| ProgramError::TooManyFields)?;
     }
     Ok(program.finish()?)
 }
 
 impl Aggregate {
+    /// The intervals that end there.
+    fn end(&self) -> Option<&Interval> {
+        if let Self::End(interval) = self { Some(interval) } else { None }
+    }
+
     /// The inputs that it needs.
     #[must_use]
     pub fn inputs(&self) -> Vec<usize> {
@@ -76,15 +92,16 @@ fn inputs(of: &Readable) -> Vec<usize> {
 impl Program<'_> {
     /// Notes the time when the address is passed, in a word of the stack. The time that the program takes
     /// is no part of an interval that ends there, and an interval that begins there too takes none.
-    fn passed(&mut self) -> Result<i16, Uncompilable> {
+    fn passed(&mut self, is_split: bool) -> Result<PassWords, Uncompilable> {
         let time = self.stack.push()?;
         self.code.call(Helper::KtimeGetNs);
         self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
-        Ok(time)
+        let split = if is_split { Some(self.passed_off(time)?) } else { None };
+        Ok(PassWords { time, split })
     }
 
-    /// Counts at a site. `time` is the word with the time.
-    fn count(&mut self, section: &Section<'_>, time: i16) -> Result<(), Uncompilable> {
+    /// Counts at a site. `pass` has the words with what is noted when the address is passed.
+    fn count(&mut self, section: &Section<'_>, pass: PassWords) -> Result<(), Uncompilable> {
         let Section { inputs, filter, aggregate, group, .. } = *section;
         let is_tested = filter.is_some() || !aggregate.inputs().is_empty();
         self.start_inputs(inputs, is_tested, section.frame.as_ref())?;
@@ -109,12 +126,12 @@ impl Program<'_> {
                 self.code.alu_immediate(Alu::Rsh, Reg::R0, 32);
                 self.zero(key, 7);
                 self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R0);
-                self.add_to_values(key)?;
+                self.add_to_values(key, None, self.end)?;
             }
             Aggregate::Values(of) => {
                 self.code.store_immediate(Size::Eight, Reg::Frame, key, group as i32);
                 self.key(inputs, of, key, unread);
-                self.add_to_values(key)?;
+                self.add_to_values(key, None, self.end)?;
             }
             Aggregate::Histogram(of) => {
                 self.load_number(of, Reg::R1, unread);
@@ -124,21 +141,21 @@ impl Program<'_> {
                 });
                 self.code.store_immediate(Size::Four, Reg::Frame, key, group as i32);
                 self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
-                self.add_to_values(key)?;
+                self.add_to_values(key, None, self.end)?;
             }
-            Aggregate::Start(Interval { key: of, by }) => {
+            Aggregate::Start(interval @ Interval { key: of, by, is_split }) => {
                 self.interval_key(inputs, of.readable(), key, unread);
-                let start = self.push(START_SIZE + if *by == By::Nothing { 0 } else { START_BY })?;
+                let start = self.push(interval.start_size())?;
                 if let By::Here(by) = by {
                     // What is counted by begins behind the first word of a key.
-                    self.key(inputs, by, start + START_SIZE as i16 - 8, unread);
+                    self.key(inputs, by, start + interval.by_offset() - 8, unread);
                 }
                 match of.is_frame() {
-                    true => self.start_call(key, start),
-                    false => self.start(key, start)?,
+                    true => self.start_call(key, start, *is_split)?,
+                    false => self.start(key, start, *is_split)?,
                 }
             }
-            Aggregate::End(Interval { key: of, by }) => {
+            Aggregate::End(interval @ Interval { key: of, by, .. }) => {
                 self.interval_key(inputs, of.readable(), key, unread);
                 let value = match by {
                     By::Nothing => None,
@@ -147,8 +164,7 @@ impl Program<'_> {
                 if let (By::Here(by), Some(value)) = (by, value) {
                     self.key(inputs, by, value, unread);
                 }
-                self.code.load(Size::Eight, Reg::R8, Reg::Frame, time);
-                self.finish_interval(key, value, matches!(by, By::AtStart(_)))?;
+                self.finish_interval(key, value, interval, pass)?;
             }
         }
         if self.code.is_used(unread) {
@@ -279,29 +295,32 @@ impl Program<'_> {
         self.code.call(Helper::MapUpdateElem);
     }
 
-    /// Adds 1 to the value at a key and ends the program, or jumps if the key is not there.
-    fn increment(&mut self, key: i16, absent: Label) {
-        let end = self.end;
+    /// Adds to the value at a key and jumps to `done`, or to `absent` if the key is not there.
+    fn increase(&mut self, key: i16, amount: i16, done: Label, absent: Label) {
         self.map_and_key(Map::Values, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, absent);
-        self.code.set(Reg::R1, 1);
+        self.code.load(Size::Eight, Reg::R1, Reg::Frame, amount);
         self.code.add_atomically(Reg::R0, 0, Reg::R1);
-        self.code.jump(end);
+        self.code.jump(done);
     }
 
-    /// Adds 1 to the value at a key, which may be new, and ends the program.
-    fn add_to_values(&mut self, key: i16) -> Result<(), Uncompilable> {
-        let (value, end) = (self.stack.push()?, self.end);
+    /// Adds to the value at a key, which may be new, and jumps to `done`. Goes on if there is no space.
+    /// `amount` is a word of the stack; `None` for 1.
+    pub(super) fn add_to_values(&mut self, key: i16, amount: Option<i16>, done: Label) -> Result<(), Uncompilable> {
+        let one = self.stack.push()?;
+        let amount = amount.unwrap_or(one);
+        if amount == one {
+            self.code.store_immediate(Size::Eight, Reg::Frame, one, 1);
+        }
         let (absent, full) = (self.code.label(), self.code.label());
-        self.increment(key, absent);
+        self.increase(key, amount, done, absent);
         self.code.place(absent);
-        self.code.store_immediate(Size::Eight, Reg::Frame, value, 1);
-        self.update(Map::Values, key, value, NO_EXIST);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        self.update(Map::Values, key, amount, NO_EXIST);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, done);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
         // Another CPU was faster.
-        self.increment(key, full);
+        self.increase(key, amount, done, full);
         self.code.place(full);
         self.add_one_to(Tally::Full);
         self.stack.pop();
@@ -319,10 +338,10 @@ impl Program<'_> {
 
     /// Notes a start, after those of its key that have no end yet. The last word of the key is its place
     /// among them.
-    fn start(&mut self, key: i16, start: i16) -> Result<(), Uncompilable> {
+    fn start(&mut self, key: i16, start: i16, is_split: bool) -> Result<(), Uncompilable> {
         let (place, end) = (key + KEY_SIZE as i16, self.end);
         let (full, is_deep) = (self.code.label(), self.code.label());
-        self.first_start(key, start, full);
+        self.first_start(key, start, is_split, full)?;
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, full);
@@ -345,22 +364,28 @@ impl Program<'_> {
     }
 
     /// Notes the start of a call. One at the same frame did not return.
-    fn start_call(&mut self, key: i16, start: i16) {
+    fn start_call(&mut self, key: i16, start: i16, is_split: bool) -> Result<(), Uncompilable> {
         let full = self.code.label();
-        self.first_start(key, start, full);
+        self.first_start(key, start, is_split, full)?;
         self.replace_start(key, start, full);
+        Ok(())
     }
 
     /// Notes a start if its key has none, and ends the program then. Leads to `full` if there is no space.
-    fn first_start(&mut self, key: i16, start: i16, full: Label) {
+    fn first_start(&mut self, key: i16, start: i16, is_split: bool, full: Label) -> Result<(), Uncompilable> {
         self.code.store_immediate(Size::Eight, Reg::Frame, key + KEY_SIZE as i16, 0);
         self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
         // The time that this program takes so far is no part of the interval.
-        self.code.call(Helper::KtimeGetNs);
-        self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
+        if is_split {
+            self.starts_off(start)?;
+        } else {
+            self.code.call(Helper::KtimeGetNs);
+            self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
+        }
         self.update(Map::Starts, key, start, NO_EXIST);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
+        Ok(())
     }
 
     /// Notes a start in place of another one, which stays without an end. `full` is where the program ends
@@ -395,10 +420,22 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Adds the interval that ends at the time in `R8`. `value` is the key of the value that times are counted
-    /// by, which may come from the start.
-    fn finish_interval(&mut self, key: i16, value: Option<i16>, is_at_start: bool) -> Result<(), Uncompilable> {
+    /// Adds the interval that ends now. `value` is the key of the value that times are counted by, which may come
+    /// from the start.
+    fn finish_interval(
+        &mut self,
+        key: i16,
+        value: Option<i16>,
+        interval: &Interval,
+        pass: PassWords,
+    ) -> Result<(), Uncompilable> {
+        self.code.load(Size::Eight, Reg::R8, Reg::Frame, pass.time);
+        let is_at_start = matches!(interval.by, By::AtStart(_));
         let (bucket, place, end) = (self.stack.push()?, key + KEY_SIZE as i16, self.end);
+        let split = match pass.split.filter(|_| interval.is_split) {
+            Some(end) => Some((self.push(START_SPLIT)?, end)),
+            None => None,
+        };
         let (unmatched, in_order, is_last) = (self.code.label(), self.code.label(), self.code.label());
         self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
         self.map_and_key(Map::Starts, key);
@@ -416,8 +453,14 @@ impl Program<'_> {
         self.code.load(Size::Eight, Reg::R7, Reg::R0, 0);
         if let (Some(value), true) = (value, is_at_start) {
             for offset in (0..START_BY as i16).step_by(8) {
-                self.code.load(Size::Eight, Reg::R1, Reg::R0, START_SIZE as i16 + offset);
+                self.code.load(Size::Eight, Reg::R1, Reg::R0, interval.by_offset() + offset);
                 self.code.store(Size::Eight, Reg::Frame, value + 8 + offset, Reg::R1);
+            }
+        }
+        if let Some((start, _)) = split {
+            for offset in (0..START_SPLIT as i16).step_by(8) {
+                self.code.load(Size::Eight, Reg::R1, Reg::R0, START_SIZE as i16 + offset);
+                self.code.store(Size::Eight, Reg::Frame, start + offset, Reg::R1);
             }
         }
         self.map_and_key(Map::Starts, key);
@@ -442,7 +485,16 @@ impl Program<'_> {
         self.code.alu_immediate(Alu::Xor, Reg::R8, -1);
         self.raise(SHORTEST, bucket);
         if let Some(value) = value {
-            self.add_to_values(value)?;
+            let done = if split.is_some() { self.code.label() } else { end };
+            self.add_to_values(value, None, done)?;
+            if split.is_some() {
+                self.code.jump(end);
+                self.code.place(done);
+            }
+        }
+        if let Some((start, at_end)) = split {
+            self.code.alu_immediate(Alu::Xor, Reg::R8, -1);
+            self.split_interval(start, at_end, value, bucket)?;
         }
         self.code.jump(end);
         self.code.place(unmatched);
@@ -453,17 +505,23 @@ impl Program<'_> {
 
     /// Raises an entry of the map of times to `R8`.
     fn raise(&mut self, entry: u32, key: i16) {
-        let (done, end) = (self.code.label(), self.end);
+        let end = self.end;
         self.code.store_immediate(Size::Eight, Reg::Frame, key, entry as i32);
         self.map_and_key(Map::Times, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
         self.code.copy(Reg::R1, Reg::R0);
-        self.code.load(Size::Eight, Reg::R0, Reg::R1, 0);
+        self.raise_at(0);
+    }
+
+    /// Raises the number at an offset from `R1` to `R8`.
+    pub(super) fn raise_at(&mut self, offset: i16) {
+        let done = self.code.label();
+        self.code.load(Size::Eight, Reg::R0, Reg::R1, offset);
         for _ in 0..TRIES {
             self.code.jump_if(JumpCondition::GreaterEqual, Reg::R0, Reg::R8, done);
             self.code.copy(Reg::R2, Reg::R0);
-            self.code.exchange_atomically(Reg::R1, 0, Reg::R8);
+            self.code.exchange_atomically(Reg::R1, offset, Reg::R8);
             self.code.jump_if(JumpCondition::Equal, Reg::R0, Reg::R2, done);
         }
         self.code.place(done);
@@ -502,7 +560,7 @@ impl Program<'_> {
     }
 
     /// Leaves the fine bucket of the number in `R8` in `R2`.
-    fn fine_bucket(&mut self) {
+    pub(super) fn fine_bucket(&mut self) {
         let done = self.code.label();
         self.code.copy(Reg::R2, Reg::R8);
         self.code.jump_if_immediate(JumpCondition::Less, Reg::R8, 8, done);

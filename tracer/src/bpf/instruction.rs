@@ -221,6 +221,10 @@ pub enum Map {
     Entries,
     /// What was counted at each entry, by its number (`crate::bpf::entry::EntryTally`).
     EntryTallies,
+    /// What the threads did during the intervals: one value for each CPU (`crate::aggregate::SplitTimes`).
+    Parts,
+    /// How long threads were off the CPUs (`crate::bpf::off_cpu`).
+    OffCpu,
     /// What is known of each thread (`crate::top::entry`).
     Threads,
     /// What the programs of `crate::bpf::top` share with the reader: one value.

@@ -9,6 +9,7 @@ use simple_markers_resolver::types::ReadTable;
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::off_cpu::WaitOffsets;
 use super::whole::rounds;
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
@@ -60,6 +61,8 @@ pub struct ProgramSettings {
     pub processes: ProcessFilter,
     /// Whether the record of a hit has the stack.
     pub with_stack: bool,
+    /// Where the kernel keeps how long threads wait for CPUs; `None` if no interval is split.
+    pub waits: Option<WaitOffsets>,
 }
 
 /// What a program does at one of the sites of its address, in the order of the sites.
@@ -143,6 +146,7 @@ pub(crate) fn require_group(code: &mut Assembler, id: u64, level: u32, outside: 
 pub(super) struct Program<'t> {
     pub(super) code: Assembler,
     pub(super) target: &'t Target,
+    pub(super) waits: Option<WaitOffsets>,
     /// What is read of whole values, by number.
     reads: &'t [Arc<ReadTable>],
     /// The most rounds of the loop for a whole value.
@@ -197,9 +201,9 @@ impl<'t> Program<'t> {
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
         let stack = StackAllocator::new(FIRST);
         let (words, slots) = (Vec::new(), Vec::new());
-        let entered = Vec::new();
-        let rounds = rounds([].iter());
-        Self { code, target, reads: &[], rounds, slots, stack, exit, end, distance: 0, words, uncertain: 0, entered }
+        let (entered, waits, rounds) = (Vec::new(), settings.waits, rounds([].iter()));
+        let (distance, uncertain) = (0, 0);
+        Self { code, target, waits, reads: &[], rounds, slots, stack, exit, end, distance, words, uncertain, entered }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.

@@ -27,6 +27,8 @@ pub struct Interval {
     pub key: Pairing,
     /// By which values the times are counted.
     pub by: By,
+    /// Whether the time on a CPU, the wait for one and the rest are told apart.
+    pub is_split: bool,
 }
 
 /// What a start and its end have in common.

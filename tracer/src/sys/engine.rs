@@ -9,7 +9,7 @@ use super::notices::Notices;
 use super::programs::Programs;
 use super::recorded::RecordedHits;
 use super::recorder::Failure;
-use super::request::{Mode, Scope, SessionError, has_intervals};
+use super::request::{Mode, Scope, SessionError, has_intervals, has_split};
 use super::tracefs::{Tracefs, remove_leftovers};
 use crate::aggregate::{RawCounts, Tallies, Tally};
 use crate::bpf::entry::EntryCounts;
@@ -102,6 +102,10 @@ impl Session {
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        let is_recorded = plan.sites.iter().any(|site| site.recorded.is_some());
+        if has_split(plan) && (is_recorded || self.engine != Engine::Bpf) {
+            return Err(SessionError::SplitNeedsBpf);
+        }
         if self.recorded.is_none() && plan.sites.iter().any(|site| site.recorded.is_some()) {
             if self.running.is_some() && matches!(self.mode, Mode::Count { .. }) && has_intervals(plan) {
                 return Err(SessionError::NotInOrder);

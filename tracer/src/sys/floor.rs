@@ -28,9 +28,9 @@ pub struct Floor {
 const ROUNDS: u32 = 200;
 
 impl Floor {
-    /// Measures it with an engine. `None` if it cannot be measured.
+    /// Measures it with an engine, for times that are split or not. `None` if it cannot be measured.
     #[must_use]
-    pub fn measure(engine: Engine, kernel: Kernel) -> Option<Self> {
+    pub fn measure(engine: Engine, kernel: Kernel, is_split: bool) -> Option<Self> {
         // Without BPF hits are read some time later, so one cannot tell which are of which loop.
         if engine != Engine::Bpf {
             return None;
@@ -40,10 +40,11 @@ impl Floor {
         let process = std::process::id();
         let region = mapped::own_region(places[0].0)?;
         let mut plan = plan(region.name.to_str()?);
+        let interval = || Interval { is_split, ..Interval::default() };
         for (address, size) in places {
             let offset = region.offset_of(address)?;
-            plan.sites.push(site(0, offset, Aggregate::Start(Interval::default())));
-            plan.sites.push(site(1, offset.wrapping_add(size), Aggregate::End(Interval::default())));
+            plan.sites.push(site(0, offset, Aggregate::Start(interval())));
+            plan.sites.push(site(1, offset.wrapping_add(size), Aggregate::End(interval())));
         }
         let scope = Scope::Processes { pids: vec![process], with_children: false };
         let mode = Mode::Count { most_values: 64, ring: 1 << 16 };

@@ -16,6 +16,7 @@ mod mapping;
 mod mmaps;
 mod notices;
 mod numbers;
+mod off_cpu;
 pub mod paths;
 mod process;
 mod processes;

@@ -11,13 +11,14 @@ use super::clock::now;
 use super::error::Error;
 use super::events::EventPrograms;
 use super::notices::Notices;
+use super::off_cpu::OffCpu;
 use super::processes::{Among, TaskNumbers};
-use super::request::{Mode, Scope, SessionError};
+use super::request::{Mode, Scope, SessionError, has_split};
 use super::ring::RingBuffer;
 use super::uprobes::{UprobeLink, Uprobes};
 use crate::aggregate::{
-    BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, RawCounts, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies,
-    Tally,
+    BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, PARTS_SIZE, RawCounts, SHORTEST, START_KEY_SIZE, START_SIZE, SplitTimes, TIMES,
+    Tallies, Tally,
 };
 use crate::arch::Platform;
 use crate::bpf::count::count;
@@ -33,7 +34,7 @@ use crate::bpf::{program, trace};
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::{Aggregate, By, Condition, Input, KernelEvent, Plan, PlannedSite};
+use crate::plan::{Aggregate, Condition, Input, KernelEvent, Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 /// What the programs need to know of the kernel.
@@ -103,6 +104,8 @@ pub(super) struct Programs {
     notices: Option<Notices>,
     /// The programs at events of the kernel.
     events: EventPrograms,
+    /// Notes how long threads are off the CPUs; `None` if no interval is split.
+    off_cpu: Option<OffCpu>,
 }
 
 impl Programs {
@@ -141,6 +144,7 @@ impl Programs {
             entered: HashSet::new(),
             notices,
             events,
+            off_cpu: None,
         };
         session.attach(plan)?;
         Ok(session)
@@ -148,6 +152,9 @@ impl Programs {
 
     /// Attaches the programs of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        if let (Mode::Count { most_values: most, .. }, None, true) = (self.mode, &self.off_cpu, has_split(plan)) {
+            self.off_cpu = Some(OffCpu::start(most)?);
+        }
         let entries = self.entries(plan)?;
         let (groups, events) = self.programs(plan)?;
         let codes = groups.keys().map(|(_, (code, _))| code).chain(events.iter().map(|(code, ..)| code));
@@ -155,10 +162,11 @@ impl Programs {
         for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
             self.create(map, plan)?;
         }
-        let Self { ring, among, maps, open, at_sites, at_entries, events: attached, uprobes, .. } = self;
+        let Self { ring, among, maps, open, at_sites, at_entries, events: attached, uprobes, off_cpu, .. } = self;
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
+            Map::OffCpu => off_cpu.as_ref().map_or(-1, OffCpu::descriptor),
             map => maps.get(&map).map_or(-1, bpf::KernelMap::descriptor),
         };
         for (code, event, site) in events {
@@ -203,7 +211,7 @@ impl Programs {
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {
-            Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared => return Ok(()),
+            Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared | Map::OffCpu => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
@@ -224,12 +232,19 @@ impl Programs {
             Map::Values if plan.sites.iter().any(is_histogram) => {
                 bpf::KernelMap::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
             }
+            // Each part has a key too.
+            Map::Values if has_split(plan) => {
+                bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, 8, most.saturating_mul(4))?
+            }
             Map::Values => bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+            Map::Parts => bpf::KernelMap::new(MapType::PercpuArray, PARTS_SIZE, 1)?,
             Map::Starts => {
-                let is_by =
-                    |site: &PlannedSite| matches!(&site.aggregate, Aggregate::Start(it) if it.by != By::Nothing);
-                let by = if plan.sites.iter().any(is_by) { START_BY } else { 0 };
-                bpf::KernelMap::with_keys(MapType::Hash, START_KEY_SIZE, START_SIZE + by, most)?
+                let size = |site: &PlannedSite| match &site.aggregate {
+                    Aggregate::Start(interval) => Some(interval.start_size()),
+                    _ => None,
+                };
+                let size = plan.sites.iter().filter_map(size).max().unwrap_or(START_SIZE);
+                bpf::KernelMap::with_keys(MapType::Hash, START_KEY_SIZE, size, most)?
             }
         };
         self.maps.insert(map, created);
@@ -245,7 +260,7 @@ impl Programs {
         for (site, number) in new {
             let number = number as usize;
             let Some(entry) = plan.entries.get(number).filter(|_| self.entered.insert(number)) else { continue };
-            let settings = program::ProgramSettings { processes: self.among.filter(), with_stack: false };
+            let settings = program::ProgramSettings { processes: self.among.filter(), with_stack: false, waits: None };
             let target = self.target(plan, entry.image, entry.probe, false);
             let code = entry::entry(&entry.stack_pointer, &entry.values, &target, settings);
             let code = code.map_err(|why| SessionError::Program { site, why })?;
@@ -342,6 +357,7 @@ impl Programs {
         let settings = program::ProgramSettings {
             processes: self.among.filter(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
+            waits: self.off_cpu.as_ref().map(OffCpu::waits),
         };
         let first = numbers.first().copied().unwrap_or_default();
         let sites = || numbers.iter().filter_map(|number| Some((*number, plan.sites.get(*number)?)));
@@ -527,6 +543,7 @@ impl Programs {
             values: entries(Map::Values)?,
             durations: self.durations()?,
             open: entries(Map::Starts)?.len() as u64,
+            split: self.maps.get(&Map::Parts).map(|map| Ok(SplitTimes::of_values(&map.values(0)?))).transpose()?,
         })
     }
 

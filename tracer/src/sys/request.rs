@@ -68,6 +68,14 @@ pub enum SessionError {
     /// The engine without BPF records no stacks.
     #[error("stacks are recorded with BPF only")]
     NeedsBpf,
+    /// Only the programs at uprobes and events of the kernel split intervals.
+    #[error("the times on a CPU, queued and blocked are told apart with BPF only (--split)")]
+    SplitNeedsBpf,
+    /// The kernel does not count how long threads wait for a CPU.
+    #[error(
+        "the kernel does not say how long threads wait for a CPU (CONFIG_SCHED_INFO), or has no clock of a CPU where it is looked for"
+    )]
+    NoWaits,
     /// The engine without BPF watches no events of the kernel.
     #[error("events of the kernel are watched with BPF only")]
     EventsNeedBpf,
@@ -82,6 +90,14 @@ pub enum SessionError {
         /// Why.
         why: Error,
     },
+}
+
+/// Whether intervals are split.
+pub(super) fn has_split(plan: &Plan) -> bool {
+    plan.sites.iter().any(|site| match &site.aggregate {
+        Aggregate::Start(interval) | Aggregate::End(interval) => interval.is_split,
+        _ => false,
+    })
 }
 
 /// Whether the times between two markers are asked for.
