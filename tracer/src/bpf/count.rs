@@ -293,6 +293,9 @@ impl Program<'_> {
         self.code.alu_immediate(Alu::Add, Reg::R3, value.into());
         self.code.set(Reg::R4, flags);
         self.code.call(Helper::MapUpdateElem);
+        // Before Linux 6.4 the upper half of a negative result is 0.
+        self.code.alu_immediate(Alu::Lsh, Reg::R0, 32);
+        self.code.alu_immediate(Alu::Arsh, Reg::R0, 32);
     }
 
     /// Adds to the value at a key and jumps to `done`, or to `absent` if the key is not there.
