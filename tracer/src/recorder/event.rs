@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(value(Behind, FieldKind::Number, behind), number(0x03_02_01));
         let vec = RecordedTarget { size: 24, pointer: 8, count: Some((16, 8, 2)), capacity: Some(0) };
         let long = (&[7u8; 8][..], 5000, true);
-        let text = FieldKind::Bytes(MAX_VALUE as u16);
+        let text = FieldKind::Bytes(8);
         assert_eq!(value(Target(vec), text, long), Some("5000 [7, 7, 7, 7, 7, 7, 7, 7] true".to_owned()));
         assert_eq!(value(Target(vec), text, (&[7; 8], 8, false)), None);
         let root = [2500u64.to_le_bytes(), TARGET.to_le_bytes(), 2500u64.to_le_bytes()].concat();
