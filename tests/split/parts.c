@@ -78,15 +78,20 @@ static void *echo(void *unused) {
     return unused;
 }
 
-static void on_cpu(int cpu) {
+/* The CPUs of the program. */
+static cpu_set_t all;
+
+static void on_first_cpu(void) {
     cpu_set_t set;
+    int cpu = 0;
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &all)) cpu++;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
 }
 
 static void *rival(void *unused) {
-    on_cpu(0);
+    on_first_cpu();
     while (!stop) burn(1000000);
     return unused;
 }
@@ -134,15 +139,14 @@ int main(int count, char **arguments) {
     schedstat = open(path, O_RDONLY);
     file = mkstemp(name);
     unlink(name);
+    sched_getaffinity(0, sizeof all, &all);
     if (pipe(to) || pipe(from) || file < 0 || schedstat < 0) return 1;
     pthread_t thread, rivals[2];
     pthread_create(&thread, 0, echo, 0);
     for (enum kind kind = EMPTY; kind < KINDS; kind++) {
         if (count > 2 && kind != EMPTY && kind != (enum kind)atoi(arguments[2])) continue;
-        cpu_set_t all;
-        sched_getaffinity(0, sizeof all, &all);
         if (kind == QUEUE) {
-            on_cpu(0);
+            on_first_cpu();
             for (int i = 0; i < 2; i++) pthread_create(&rivals[i], 0, rival, 0);
         }
         for (int i = 0; i < rounds; i++) {
