@@ -324,7 +324,7 @@ impl<'t> Program<'t> {
             Input::Whole(whole) => {
                 let reads = self.reads;
                 let table = reads.get(whole.reads).ok_or(Uncompilable::TooLarge)?;
-                self.whole(whole, table, word, failed)?;
+                self.whole(whole, table, word, index)?;
             }
             Input::Field { offset, place: FieldPlace::Number(size) } => self.number_of_event(*offset, *size, word),
             // The program looks at it in its place.

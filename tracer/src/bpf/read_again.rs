@@ -12,10 +12,11 @@ use crate::whole::{CHANGED_BIT, CHUNK_HEADER, area, root_room};
 impl Program<'_> {
     /// Reads all chunks once more, and marks the first one if a byte is another one. If none is, all were
     /// there at one time, unless something changed there and back in between.
-    pub(super) fn read_again(&mut self, input: &WholeInput) {
+    /// `rounds` are those of the steps.
+    pub(super) fn read_again(&mut self, input: &WholeInput, rounds: i32) {
         let area = i32::from(area(input.most));
         // Each round of the steps reads at most one chunk.
-        let rounds = self.rounds.saturating_add(FIRST_CHUNKS);
+        let rounds = rounds.saturating_add(FIRST_CHUNKS);
         // What was in registers is not read again.
         let first = match &input.bytes {
             ValueBytes::Memory { .. } => 0,

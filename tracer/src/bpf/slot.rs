@@ -3,9 +3,9 @@
 use crate::plan::MAX_WHOLE;
 use crate::whole::{CHUNK_HEADER, area};
 
-/// How many slots there are.
+/// How many slots there are, without the one behind them that is used where none is free.
 pub const SLOTS: u32 = 64;
-/// How many slots a CPU has, where no program interrupts another one.
+/// The same for the slots of a CPU, where no program interrupts another one.
 pub const SLOTS_OF_CPU: u32 = 16;
 /// Offsets in a slot: not 0 while a hit owns it,
 pub(super) const OWNER: i16 = 0;

@@ -11,6 +11,7 @@ use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::location::{Expr, Node};
 use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace, ReadStep, ReadTable};
 
+use super::assembler::Assembler;
 use super::assembler::Label;
 use super::expression::{Compiler, EntryWords};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
@@ -23,7 +24,7 @@ use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_
 const TRIES: i32 = 4;
 /// The most rounds of the loop for a value, and of all loops of a program. The kernel checks each of them, and
 /// takes no program of which it has to check more than a million instructions.
-const ROUNDS: (i32, i32) = (256, 768);
+const ROUNDS: (i32, i32) = (256, 2048);
 /// How many chunks a value has before the first round: the value itself, and the load bias.
 pub(super) const FIRST_CHUNKS: i32 = 2;
 
@@ -50,6 +51,12 @@ pub(super) fn rounds<'p>(inputs: impl Iterator<Item = &'p Input>) -> i32 {
     let wholes = inputs.filter(|input| matches!(input, Input::Whole(_))).count();
     let (of_value, of_program) = ROUNDS;
     of_value.min(of_program / i32::try_from(wholes.max(1)).unwrap_or(i32::MAX)).max(1)
+}
+
+/// The first step of a value. None if not all of its bytes are read: the steps would look behind them.
+fn first_step(input: &WholeInput) -> u16 {
+    let (ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. }) = &input.bytes;
+    if *size <= u32::from(root_room(input)) { input.start } else { NO_STEPS }
 }
 
 /// How many steps the map of a table has: a power of two.
@@ -98,33 +105,33 @@ pub(crate) fn map_value(table: &ReadTable) -> Vec<u8> {
 }
 
 impl Program<'_> {
-    /// Reads a whole value. The word of the stack gets the address of its slot, or 0 if it could not be
-    /// read. `R7` and `R8` are used.
+    /// Reads a whole value. The word of the stack gets the address of its slot, which has no chunks if the
+    /// value could not be read. `R7` and `R8` are used.
+    ///
+    /// There is always a slot, so that the kernel has one case to check and not two for each value before.
     pub(super) fn whole(
         &mut self,
         input: &WholeInput,
         table: &ReadTable,
         word: i16,
-        failed: Label,
+        index: usize,
     ) -> Result<(), Uncompilable> {
-        let release = self.code.label();
-        self.own_slot(failed)?;
-        self.root(input, release)?;
-        self.follow_all(input, table);
-        self.read_again(input);
-        let done = self.code.label();
-        let code = &mut self.code;
-        code.store(Size::Eight, Reg::Frame, word, Reg::R7);
-        if code.is_used(release) {
-            code.jump(done);
-            code.place(release);
-            if self.target.has_exchange {
-                code.copy(Reg::R1, Reg::R7);
-                free_slot(code);
-            }
-            code.jump(failed);
-            code.place(done);
+        let (unread, done) = (self.code.label(), self.code.label());
+        self.own_slot(unread)?;
+        self.root(input, unread)?;
+        let follows = first_step(input) != NO_STEPS;
+        if follows {
+            self.follow_all(input, table);
         }
+        if follows || matches!(input.bytes, ValueBytes::Memory { .. }) {
+            self.read_again(input, if follows { self.rounds } else { 0 });
+        }
+        self.code.jump(done);
+        self.code.place(unread);
+        self.code.store_immediate(Size::Eight, Reg::R7, USED, 0);
+        self.unread(index);
+        self.code.place(done);
+        self.code.store(Size::Eight, Reg::Frame, word, Reg::R7);
         self.slots.push(word);
         Ok(())
     }
@@ -135,12 +142,8 @@ impl Program<'_> {
             return;
         }
         for word in self.slots.clone() {
-            let code = &mut self.code;
-            let is_free = code.label();
-            code.load(Size::Eight, Reg::R1, Reg::Frame, word);
-            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, is_free);
-            free_slot(code);
-            code.place(is_free);
+            self.code.load(Size::Eight, Reg::R1, Reg::Frame, word);
+            free_slot(&mut self.code);
         }
     }
 
@@ -151,8 +154,8 @@ impl Program<'_> {
         let done = code.label();
         code.store_immediate(Size::Eight, Reg::R7, offset, 0);
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
-        code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, done);
         code.load(Size::Eight, Reg::R2, Reg::R3, USED);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R2, 0, done);
         code.alu_immediate(Alu::And, Reg::R2, i32::from(area(input.most)) - 1);
         code.store(Size::Eight, Reg::R7, offset, Reg::R2);
         code.copy(Reg::R1, Reg::R7);
@@ -162,34 +165,41 @@ impl Program<'_> {
         code.place(done);
     }
 
-    /// `R7 = address of a slot` that no other hit owns.
-    fn own_slot(&mut self, failed: Label) -> Result<(), Uncompilable> {
+    /// `R7 = address of a slot` that no other hit owns. If there is none, `R7` has one that nothing is read to.
+    fn own_slot(&mut self, none: Label) -> Result<(), Uncompilable> {
         let key = self.stack.push()?;
+        let end = self.end;
         let code = &mut self.code;
-        if !self.target.has_exchange {
+        let look_up = |code: &mut Assembler, number: u32| {
+            code.store_immediate(Size::Four, Reg::Frame, key, number as i32);
+            look_up_slot(code, key, end);
+        };
+        if self.target.has_exchange {
+            let is_own = code.label();
+            code.call(Helper::GetCurrentPidTgid);
+            code.copy(Reg::R8, Reg::R0);
+            for distance in 0..TRIES {
+                code.copy(Reg::R1, Reg::R8);
+                code.alu_immediate(Alu::Add, Reg::R1, distance);
+                code.alu_immediate(Alu::And, Reg::R1, SLOTS as i32 - 1);
+                code.store(Size::Four, Reg::Frame, key, Reg::R1);
+                look_up_slot(code, key, end);
+                code.set(Reg::R0, 0);
+                code.set(Reg::R1, 1);
+                code.exchange_atomically(Reg::R7, OWNER, Reg::R1);
+                code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, is_own);
+            }
+            look_up(code, SLOTS);
+            code.jump(none);
+            code.place(is_own);
+        } else {
             // The number of the value is that of the slot: those of a CPU belong to one hit.
             let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX).min(SLOTS_OF_CPU);
-            code.store_immediate(Size::Four, Reg::Frame, key, number as i32);
-            look_up_slot(code, key, failed);
-            self.stack.pop();
-            return Ok(());
+            look_up(code, number);
+            if number == SLOTS_OF_CPU {
+                code.jump(none);
+            }
         }
-        let is_own = code.label();
-        code.call(Helper::GetCurrentPidTgid);
-        code.copy(Reg::R8, Reg::R0);
-        for distance in 0..TRIES {
-            code.copy(Reg::R1, Reg::R8);
-            code.alu_immediate(Alu::Add, Reg::R1, distance);
-            code.alu_immediate(Alu::And, Reg::R1, SLOTS as i32 - 1);
-            code.store(Size::Four, Reg::Frame, key, Reg::R1);
-            look_up_slot(code, key, failed);
-            code.set(Reg::R0, 0);
-            code.set(Reg::R1, 1);
-            code.exchange_atomically(Reg::R7, OWNER, Reg::R1);
-            code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, is_own);
-        }
-        code.jump(failed);
-        code.place(is_own);
         self.stack.pop();
         Ok(())
     }
@@ -197,9 +207,8 @@ impl Program<'_> {
     /// Makes the first chunk, which is the value itself.
     fn root(&mut self, input: &WholeInput, failed: Label) -> Result<(), Uncompilable> {
         let room = u32::from(root_room(input));
-        let (length, is_whole) = match &input.bytes {
-            ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. } => ((*size).min(room), *size <= room),
-        };
+        let (ValueBytes::Memory { size, .. } | ValueBytes::Parts { size, .. }) = &input.bytes;
+        let length = (*size).min(room);
         let bytes = CHUNKS + CHUNK_HEADER as i16;
         match &input.bytes {
             ValueBytes::Memory { address, .. } => {
@@ -226,8 +235,7 @@ impl Program<'_> {
                 }
             }
         }
-        // Without all of the bytes, the steps would look behind them.
-        let start = if is_whole { input.start } else { NO_STEPS };
+        let start = first_step(input);
         let code = &mut self.code;
         code.set(Reg::R1, u64::from(length) | u64::from(start) << 32);
         code.store(Size::Eight, Reg::R7, CHUNKS + 8, Reg::R1);
@@ -572,7 +580,7 @@ impl Program<'_> {
 }
 
 /// `R7 = address of the slot` whose number is on the stack.
-fn look_up_slot(code: &mut super::Assembler, key: i16, none: Label) {
+fn look_up_slot(code: &mut Assembler, key: i16, none: Label) {
     code.set_map(Reg::R1, Map::Slots);
     code.copy(Reg::R2, Reg::Frame);
     code.alu_immediate(Alu::Add, Reg::R2, key.into());
@@ -582,7 +590,7 @@ fn look_up_slot(code: &mut super::Assembler, key: i16, none: Label) {
 }
 
 /// Gives up the slot at `R1`.
-fn free_slot(code: &mut super::Assembler) {
+fn free_slot(code: &mut Assembler) {
     code.set(Reg::R2, u64::MAX);
     code.fetch_and_add(Reg::R1, OWNER, Reg::R2);
 }

@@ -215,8 +215,8 @@ impl Programs {
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
-            Map::Slots if self.uprobes.has_exchange() => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS)?,
-            Map::Slots => bpf::KernelMap::new(MapType::PercpuArray, SLOT_SIZE, SLOTS_OF_CPU)?,
+            Map::Slots if self.uprobes.has_exchange() => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS + 1)?,
+            Map::Slots => bpf::KernelMap::new(MapType::PercpuArray, SLOT_SIZE, SLOTS_OF_CPU + 1)?,
             Map::Steps(number) => {
                 let table = usize::try_from(number).ok().and_then(|number| plan.reads.get(number));
                 let value = table.map(|table| map_value(table)).unwrap_or_default();
