@@ -25,14 +25,13 @@ pub(crate) fn built(package: &str, profile: &str, folder: &str, program: &str) -
     fixture::target().join(folder).join(program)
 }
 
-/// The program by profile; the last one is optimised.
-static VALUES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
-    let profiles = tools::slice("recorded", &[("dev", "debug"), ("demo", "demo")], &[1]);
-    let programs = profiles
-        .into_iter()
-        .map(|(profile, folder)| built("simple-markers-test-probes", profile, folder, "probe-values"));
-    programs.collect()
-});
+/// A program with probes by profile; the last one is optimised.
+pub(crate) fn programs(of: &str, program: &str) -> Vec<PathBuf> {
+    let profiles = tools::slice(of, &[("dev", "debug"), ("demo", "demo")], &[1]).into_iter();
+    profiles.map(|(profile, folder)| built("simple-markers-test-probes", profile, folder, program)).collect()
+}
+
+static VALUES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| programs("recorded", "probe-values"));
 
 /// The optimised program.
 pub(crate) fn optimised() -> &'static Path {

@@ -11,16 +11,9 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
 
-use crate::recorded::{built, smark, text};
+use crate::recorded::{programs, smark, text};
 
-/// The program by profile; the last one is optimised.
-static PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
-    let profiles = tools::slice("whole_probes", &[("dev", "debug"), ("demo", "demo")], &[1]);
-    let programs = profiles
-        .into_iter()
-        .map(|(profile, folder)| built("simple-markers-test-probes", profile, folder, "probe-whole"));
-    programs.collect()
-});
+static PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| programs("whole_probes", "probe-whole"));
 
 fn optimised() -> &'static Path {
     PROGRAMS.last().expect("a program")

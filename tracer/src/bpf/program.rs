@@ -10,7 +10,6 @@ use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::off_cpu::WaitOffsets;
-use super::whole::rounds;
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
 
@@ -201,8 +200,8 @@ impl<'t> Program<'t> {
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
         let stack = StackAllocator::new(FIRST);
         let (words, slots) = (Vec::new(), Vec::new());
-        let (entered, waits, rounds) = (Vec::new(), settings.waits, rounds([].iter()));
-        let (distance, uncertain) = (0, 0);
+        let (entered, waits) = (Vec::new(), settings.waits);
+        let (rounds, distance, uncertain) = (0, 0, 0);
         Self { code, target, waits, reads: &[], rounds, slots, stack, exit, end, distance, words, uncertain, entered }
     }
 

@@ -22,9 +22,9 @@ use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_
 
 /// How many slots a hit tries.
 const TRIES: i32 = 4;
-/// The most rounds of the loop for a value, and of all loops of a program. The kernel checks each of them, and
-/// takes no program of which it has to check more than a million instructions.
-const ROUNDS: (i32, i32) = (256, 2048);
+/// The most rounds of the loop for a value, and of all loops of a program. The kernel checks some 500
+/// instructions for each, and takes no program with more than a million.
+const ROUNDS: (i32, i32) = (256, 1024);
 /// How many chunks a value has before the first round: the value itself, and the load bias.
 pub(super) const FIRST_CHUNKS: i32 = 2;
 
