@@ -13,6 +13,7 @@ static void print(const struct simple_probe_hit *hit, void *data) {
         case SIMPLE_PROBE_FLOAT: printf(" f%g", value->value.f); break;
         case SIMPLE_PROBE_POINTER: printf(" p%p", value->value.p); break;
         case SIMPLE_PROBE_TEXT: printf(" s%.*s", (int)value->length, value->value.s); break;
+        case SIMPLE_PROBE_WHOLE: printf(" v%zu", value->length); break;
         }
     }
     puts("");
