@@ -337,9 +337,9 @@ fn the_static_library_calls_handlers() {
     let arguments = r#"((signed char)-n, 4000000000u, n / 4.0f, "text", (void *)0x1234)"#;
     let all = |handler: u32, n: u32| {
         let values = format!("i-{n} u4000000000 f{} stext p0x1234", f64::from(n) / 4.0);
-        format!(r#"{handler}: handled:all "%hhd %u %f %s %p" {arguments} handled.c:21 {values}"#)
+        format!(r#"{handler}: handled:all "%hhd %u %f %s %p" {arguments} handled.c:22 {values}"#)
     };
-    let none = r#"1: handled:none "none" () handled.c:22"#.to_owned();
+    let none = r#"1: handled:none "none" () handled.c:23"#.to_owned();
     let text = str::to_owned;
     let expected =
         [text("2"), all(1, 1), none.clone(), text("1"), all(2, 2), none.clone(), text("1"), none, text("0 -1")];
