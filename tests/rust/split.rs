@@ -163,33 +163,21 @@ fn threads_that_end_leave_nothing_behind() {
     assert!(said.contains("--split: 900 of 1000 times are not split: they began in another thread"), "{said}");
 }
 
-#[test]
-fn calls_are_split() {
+#[test(cases = [
+    "--time nap()",
+    "-e syscalls:sys_*_clock_nanosleep --time syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep",
+])]
+fn calls_and_events_of_the_kernel_are_split(what: &str) {
     if !can_watch() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     program(folder.path(), "threads");
-    let arguments = ["count", "--json", "--time", "nap()", "--split"];
+    let arguments: Vec<&str> = ["count", "--json", "--split"].into_iter().chain(what.split(' ')).collect();
     let (printed, said) = smark(&arguments, folder.path(), &["./threads", "calls"]);
     let time = &interval(&printed, &said)["time"];
     assert_eq!((&time["count"], &time["split"]["blocked"]["count"]), (&json!(20), &json!(20)), "{said}");
     // Each sleeps for a millisecond.
-    assert!(number(&time["split"]["blocked"]["min"]) >= 1_000_000, "{time}");
-}
-
-#[test]
-fn events_of_the_kernel_are_split() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    program(folder.path(), "threads");
-    let events = "syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep";
-    let arguments = ["count", "--json", "-e", "syscalls:sys_*_clock_nanosleep", "--time", events, "--split"];
-    let (printed, said) = smark(&arguments, folder.path(), &["./threads", "calls"]);
-    let time = &interval(&printed, &said)["time"];
-    assert_eq!((&time["count"], &time["split"]["blocked"]["count"]), (&json!(20), &json!(20)), "{said}");
     assert!(number(&time["split"]["blocked"]["min"]) >= 1_000_000, "{time}");
 }
 

@@ -44,6 +44,14 @@ pub const fn root_room(input: &WholeInput) -> u16 {
     input.most.saturating_sub(headers)
 }
 
+/// Adds a chunk to those of a value. `flags` are the bits of its word at offset 8 above the number of bytes.
+pub(crate) fn add_chunk(to: &mut Vec<u8>, address: u64, bytes: &[u8], flags: u64) {
+    to.extend(address.to_le_bytes());
+    to.extend((bytes.len() as u64 | flags).to_le_bytes());
+    to.extend(bytes);
+    to.resize(to.len().next_multiple_of(8), 0);
+}
+
 /// The chunks of a value. They end where the bytes are no chunk.
 pub fn chunks(bytes: &[u8]) -> impl Iterator<Item = MemoryChunk<'_>> + Clone {
     let mut rest = bytes;

@@ -61,8 +61,7 @@ impl Answer {
             }
             if durations.count() > 0 {
                 if let Some(split) = &self.counts.split {
-                    split::table(durations, split, &mut out);
-                    all_bars(durations, split, is_long, &mut out);
+                    parts(durations, split, is_long, &mut out);
                 } else {
                     let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
                     out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));
@@ -86,8 +85,7 @@ impl Answer {
                 out.push_str(&format!("\n{} = {}: {} times", shown(self.argument()), shown(&value), durations.count()));
                 if let Some(split) = split {
                     out.push('\n');
-                    split::table(durations, split, &mut out);
-                    all_bars(durations, split, is_long, &mut out);
+                    parts(durations, split, is_long, &mut out);
                     continue;
                 }
                 out.push_str(&format!(", P50 {}, P90 {}, P99 {}\n", of(50), of(90), of(99)));
@@ -110,8 +108,9 @@ fn quoted(value: &KeyValue) -> String {
     }
 }
 
-/// Appends the bars of the whole intervals, and of their parts.
-fn all_bars(wall: &Durations, split: &SplitTimes, is_long: bool, out: &mut String) {
+/// Appends a table and the bars of the whole intervals, and of their parts.
+fn parts(wall: &Durations, split: &SplitTimes, is_long: bool, out: &mut String) {
+    split::table(wall, split, out);
     if is_long {
         out.push_str("wall\n");
     }

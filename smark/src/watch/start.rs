@@ -191,7 +191,7 @@ impl Options {
             Mode::Trace { with_stack, .. } => !with_stack,
             // `smark top` asks now and then, and a buffer has to be read all the time. A record does not say what the
             // thread did.
-            Mode::Count { .. } => !matches!(self.question, Question::Processes | Question::Time { is_split: true, .. }),
+            Mode::Count { .. } => self.question != Question::Processes && !self.question.is_split(),
             Mode::Nothing => false,
         };
         has_processes && self.engine.is_none() && is_possible
@@ -199,8 +199,7 @@ impl Options {
 
     /// The shortest time that is measured between two markers. `None` if it cannot be measured.
     pub(crate) fn floor(&self) -> Option<Floor> {
-        let is_split = matches!(self.question, Question::Time { is_split: true, .. });
-        Floor::measure(self.engine.unwrap_or(Engine::Bpf), Kernel::new(), is_split)
+        Floor::measure(self.engine.unwrap_or(Engine::Bpf), Kernel::new(), self.question.is_split())
     }
 
     /// Sets the probes with the engine that the user wants, or that the kernel offers.

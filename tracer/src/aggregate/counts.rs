@@ -182,8 +182,7 @@ impl Counts {
         unmatched.open = if is_time { counted.open } else { 0 };
         let durations = is_time.then(|| counted.durations.clone());
         let tail_calls = tail_calls(plan, counted);
-        let is_split = matches!(question, Question::Time { is_split: true, .. });
-        let split = is_split.then(|| counted.split.clone().unwrap_or_default());
+        let split = question.is_split().then(|| counted.split.clone().unwrap_or_default());
         Self { markers, durations, split, times: times(plan, question, counted), sum, unmatched, tail_calls }
     }
 }
@@ -235,7 +234,6 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
     })?;
     let names = names(question, plan.sites.iter());
     let size = if let Readable::Number { size, .. } = by { *size } else { 8 };
-    let is_split = matches!(question, Question::Time { is_split: true, .. });
     // The whole intervals, and their parts.
     let mut found: HashMap<&[u8], [BucketCounts; 1 + IntervalPart::ALL.len()]> = HashMap::new();
     for (key, count) in &counted.values {
@@ -251,7 +249,7 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
         Some(TimesOf {
             value,
             durations: whole.times().durations,
-            split: is_split.then_some(SplitTimes { wall: None, parts }),
+            split: question.is_split().then_some(SplitTimes { wall: None, parts }),
         })
     };
     let mut times: Vec<_> = found.into_iter().filter_map(decoded).collect();

@@ -71,6 +71,12 @@ impl Question {
             Self::Time { from, to, .. } => from == marker || to == marker,
         }
     }
+
+    /// Whether the parts of times are told apart.
+    #[must_use]
+    pub fn is_split(&self) -> bool {
+        matches!(self, Self::Time { is_split: true, .. })
+    }
 }
 
 /// A site that is not watched because of the question.

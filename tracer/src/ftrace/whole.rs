@@ -13,7 +13,7 @@ use simple_markers_resolver::types::{FollowStep, NO_STEPS, ReadCount, ReadPlace,
 use super::fetch::{AROUND, Fetches, LONGEST, ProbePlace};
 use super::machine::Snapshot;
 use crate::plan::WholeInput;
-use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, root_room};
+use crate::whole::{CHUNK_HEADER, LOAD_BIAS_BIT, UNREADABLE_BIT, UNREADABLE_SIZE_BIT, add_chunk, root_room};
 
 /// The most bytes of a text that are copied. The kernel copies so many of a short one, too.
 const TEXT: u64 = 128;
@@ -143,7 +143,7 @@ pub(super) fn chunks(input: &WholeInput, table: &ReadTable, copied: &Snapshot<'_
     let start = if bytes.len() == size { input.start } else { NO_STEPS };
     let mut rows = VecDeque::from([(chunks.add(address, &bytes, unreadable), bytes.len(), start)]);
     if input.has_load_bias {
-        chunks.add_load_bias(copied.bias);
+        add_chunk(&mut chunks.bytes, copied.bias, &[], 1 << LOAD_BIAS_BIT);
     }
     let mut taken = 0;
     while let Some((offset, length, start)) = rows.pop_front() {
@@ -191,18 +191,9 @@ impl Chunks {
             0 => 0,
             size => size.min(0xfff) << UNREADABLE_SIZE_BIT | 1 << UNREADABLE_BIT,
         };
-        self.bytes.extend(address.to_le_bytes());
-        self.bytes.extend((bytes.len() as u64 | flags).to_le_bytes());
-        let offset = self.bytes.len();
-        self.bytes.extend(bytes);
-        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let offset = self.bytes.len() + usize::from(CHUNK_HEADER);
+        add_chunk(&mut self.bytes, address, bytes, flags);
         offset
-    }
-
-    /// Adds the load bias of the image.
-    fn add_load_bias(&mut self, bias: u64) {
-        self.bytes.extend(bias.to_le_bytes());
-        self.bytes.extend((1u64 << LOAD_BIAS_BIT).to_le_bytes());
     }
 
     /// The number of 8 bytes at an offset of an element.

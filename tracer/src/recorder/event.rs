@@ -8,7 +8,7 @@ use crate::bytes::put;
 use crate::ftrace::hit_record::{RecordHeader, start};
 use crate::plan::{RecordedTarget, RecordedValue, RecorderProbe, TextLimit};
 use crate::record::{FieldKind, Layout, UNREAD};
-use crate::whole::CHUNK_HEADER;
+use crate::whole::{CHUNK_HEADER, add_chunk};
 
 /// In place of the address of a text, which is not recorded. A text is not null.
 const ADDRESS: u64 = 1;
@@ -32,7 +32,7 @@ pub fn write(
     record: &mut Vec<u8>,
 ) -> bool {
     start(header, layout, record);
-    let mut fields = layout.fields().iter();
+    let (mut fields, mut unread) = (layout.fields().iter(), 0);
     let limits = probe.limits.iter().copied().chain(std::iter::repeat(None));
     let values = probe.values.iter().copied().chain(std::iter::repeat(None));
     let arguments = Arguments::new(event, probe.words, probe.value_bits());
@@ -49,22 +49,18 @@ pub fn write(
                 let limit = limit.and_then(|limit| most_bytes(limit, event, probe)).unwrap_or(u64::MAX);
                 let length = length.min(limit);
                 let bytes = usize::try_from(length).ok().and_then(|length| bytes.get(..length)).unwrap_or(bytes);
-                put(record, offset, &ADDRESS.to_ne_bytes());
-                put(record, offset + 8, &length.to_ne_bytes());
-                put(record, offset + 16, bytes);
+                put_text(record, offset, bytes, length);
             }
             (Argument::Value { bytes, size, is_behind }, kind) => {
                 let value = ValueRecord { bytes, size, is_behind, of: of.unwrap_or(RecordedValue::Unknown) };
                 if !value.write(kind, offset, record) {
-                    let unread = record.get(usize::from(UNREAD)..).and_then(<[u8]>::first_chunk).copied();
-                    let unread = u64::from_ne_bytes(unread.unwrap_or_default());
-                    let bit = 1u64.checked_shl(number as u32).unwrap_or(0);
-                    put(record, UNREAD.into(), &(unread | bit).to_ne_bytes());
+                    unread |= 1u64.checked_shl(number as u32).unwrap_or(0);
                 }
             }
             _ => return false,
         }
     }
+    put(record, UNREAD.into(), &unread.to_ne_bytes());
     fields.next().is_none()
 }
 
@@ -90,18 +86,16 @@ impl ValueRecord<'_> {
             (FieldKind::Number, _) if is_value && bytes.len() <= 8 => put(record, offset, bytes),
             (FieldKind::Bytes(most), RecordedValue::Target(_)) if is_behind => {
                 let length = size.map_or(bytes.len() as u64 + 1, u64::from);
-                put(record, offset, &ADDRESS.to_ne_bytes());
-                put(record, offset + 8, &length.to_ne_bytes());
-                put(record, offset + 16, bytes.get(..most.into()).unwrap_or(bytes));
+                put_text(record, offset, bytes.get(..most.into()).unwrap_or(bytes), length);
             }
             (FieldKind::Whole(_), of) => {
                 let mut chunks = Vec::new();
                 match of {
                     RecordedValue::Bytes(target) => self.add_target(target, &mut chunks),
                     RecordedValue::Target(target) if is_behind => self.add_target(target, &mut chunks),
-                    RecordedValue::Target(_) => add_chunk(0, bytes, &mut chunks),
+                    RecordedValue::Target(_) => add_chunk(&mut chunks, 0, bytes, 0),
                     // What a pointer leads to that was not followed.
-                    _ => add_chunk(0, if is_value { bytes } else { &[] }, &mut chunks),
+                    _ => add_chunk(&mut chunks, 0, if is_value { bytes } else { &[] }, 0),
                 }
                 put(record, offset, &(chunks.len() as u64).to_ne_bytes());
                 put(record, offset + 8, &chunks);
@@ -128,19 +122,18 @@ impl ValueRecord<'_> {
                 None => is_known = false,
             }
         }
-        add_chunk(0, if is_known { &value } else { &[] }, chunks);
+        add_chunk(chunks, 0, if is_known { &value } else { &[] }, 0);
         if is_known {
-            add_chunk(TARGET, self.bytes, chunks);
+            add_chunk(chunks, TARGET, self.bytes, 0);
         }
     }
 }
 
-/// Adds a chunk of a whole value ([`crate::whole`]).
-fn add_chunk(address: u64, bytes: &[u8], chunks: &mut Vec<u8>) {
-    chunks.extend(address.to_le_bytes());
-    chunks.extend((bytes.len() as u64).to_le_bytes());
-    chunks.extend(bytes);
-    chunks.resize(chunks.len().next_multiple_of(8), 0);
+/// Writes the field of a text.
+fn put_text(record: &mut [u8], offset: usize, bytes: &[u8], length: u64) {
+    put(record, offset, &ADDRESS.to_ne_bytes());
+    put(record, offset + 8, &length.to_ne_bytes());
+    put(record, offset + 16, bytes);
 }
 
 /// The most bytes of a text; `None` if there is no limit.

@@ -15,9 +15,9 @@
 //! it refuses none of 104,380 values by gcc. In QuickJS, a run before the rule found 63 of 663 such values
 //! wrong; in 150 places of zstd by gcc `-O2` none of 1,881.
 
-use super::place::memory_place;
+use super::place::{memory_place, piece_registers};
 use super::{Case, Reason};
-use crate::location::{Location, Register, Source};
+use crate::location::{Location, Source};
 
 /// Why the location may be that of another value; `None` if gcc tracked the function, as far as is known.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
@@ -26,12 +26,12 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
         return None;
     }
     let is_written = |location: &Location| {
-        let bits = registers(location).filter_map(|register| code.any_bit(register));
+        let bits = piece_registers(location).filter_map(|register| code.any_bit(register));
         let mask = bits.fold(0u64, |mask, bit| mask | 1u64.checked_shl(bit).unwrap_or(0));
         mask != 0 && code.writes_anywhere(mask)
     };
     let is_untracked = || case.description.has_only_whole_scopes(&is_written);
-    if registers(case.location).next().is_some() {
+    if piece_registers(case.location).next().is_some() {
         return (is_written(case.location) && is_untracked()).then_some(Reason::NotTracked);
     }
     let Source::Memory(address) = case.location.source()? else { return None };
@@ -40,12 +40,4 @@ pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
     let place = memory_place(code, address).filter(|place| is_scalar && place.offsets.len() == 1)?;
     let is_slot = code.takes_address(case.pc, &place) == Some(false);
     (is_slot && is_untracked()).then_some(Reason::NotTracked)
-}
-
-/// The registers that hold a value or a part of it.
-fn registers(location: &Location) -> impl Iterator<Item = Register> {
-    location.pieces.iter().filter_map(|piece| match piece.source {
-        Source::Register(register) => Some(register),
-        _ => None,
-    })
 }

@@ -11,10 +11,10 @@
 //! Smallest case: `stale:joined`. In a generated program (`-O1`, `-O2`, `-O3`) 58 of 214 such members are
 //! wrong. Of 39,662 members of SQLite and QuickJS by gcc `-O2` it refuses none.
 
-use super::place::register;
+use super::place::{piece_registers, register};
 use super::{Case, Reason};
 use crate::address::Vaddr;
-use crate::location::{Location, Register, Source};
+use crate::location::{Location, Register};
 
 /// The call that overwrote the register.
 pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
@@ -38,10 +38,5 @@ fn overwritten(case: &Case<'_>, of: Register) -> Option<Vaddr> {
 
 /// The registers that hold a value or pieces of it, converted or not.
 fn registers(location: &Location) -> impl Iterator<Item = Register> {
-    let whole = register(location);
-    let pieces = location.pieces.iter().filter_map(|piece| match piece.source {
-        Source::Register(register) => Some(register),
-        _ => None,
-    });
-    pieces.chain(whole)
+    piece_registers(location).chain(register(location))
 }

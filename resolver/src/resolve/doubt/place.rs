@@ -15,6 +15,14 @@ pub(in crate::resolve) fn register(location: &Location) -> Option<Register> {
     }
 }
 
+/// The registers that hold a value or pieces of it, as they are.
+pub(super) fn piece_registers(location: &Location) -> impl Iterator<Item = Register> {
+    location.pieces.iter().filter_map(|piece| match piece.source {
+        Source::Register(register) => Some(register),
+        _ => None,
+    })
+}
+
 /// The register that a computation only converts.
 pub(super) fn register_of(value: &Expr) -> Option<Register> {
     match unconverted(value).node() {
