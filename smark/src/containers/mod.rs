@@ -61,8 +61,11 @@ pub(crate) fn find(name: &str) -> anyhow::Result<Group> {
     }
 }
 
+/// In the order of their names: that of the groups is the file system's.
 fn listed(containers: &[Container]) -> String {
-    containers.iter().map(Container::shown).collect::<Vec<_>>().join(", ")
+    let mut shown: Vec<String> = containers.iter().map(Container::shown).collect();
+    shown.sort();
+    shown.join(", ")
 }
 
 /// Says that BPF does not see the control groups of a container, if it only has some of version 1.
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!(found("server"), [one, two]);
         assert_eq!([found("beef"), found("two")], [[two]; 2]);
         assert_eq!([found("abc"), found("abc10zz"), found("no"), found("")], [const { Vec::<String>::new() }; 4]);
-        assert_eq!(listed(&known), format!("{web}, {one}, {two}"));
+        assert_eq!(listed(&known), format!("{one}, {two}, {web}"));
     }
 
     #[test]
