@@ -420,3 +420,97 @@ fn nothing_is_left_after_a_kill() {
     assert!(!names.iter().any(|it| it.contains(&format!("-{pid}-"))), "{names:?}");
     assert_eq!(links(), 0);
 }
+
+/// Calls with texts of known lengths, and with addresses without a text.
+const NAMES: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "simple_marker.h"
+
+int main(void) {
+    static char name[2000];
+    static const int lengths[] = {0, 1, 31, 32, 33, 62, 63, 64, 254, 255, 256, 1000};
+    simple_mark_keep(calls:start, "");
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memset(name, 'a' + i, lengths[i]);
+        name[lengths[i]] = 0;
+        syscall(SYS_openat, -1, name, 0, 0);
+    }
+    syscall(SYS_openat, -1, (char *)0, 0, 0);
+    syscall(SYS_openat, -1, (char *)1, 0, 0);
+    syscall(SYS_openat, -1, mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 0, 0);
+    syscall(SYS_renameat2, -1, "the old \"name\"", -1, "the new name", 7);
+    syscall(SYS_renameat2, -1, (char *)1, -1, "the new name", 7);
+    return syscall(SYS_write, -1, "bytes", 5) != -1;
+}
+"#;
+
+#[test]
+fn system_calls_have_their_texts() {
+    if !can_watch_events() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "names", NAMES, &[]);
+    let events = ["sys_enter_openat", "sys_enter_renameat2", "sys_enter_write"];
+    let events: Vec<String> = events.iter().map(|event| format!("-esyscalls:{event}")).collect();
+    let smark = |command: &str, options: &[&str]| {
+        let mut smark = Command::new(fixture::smark());
+        ended(smark.arg(command).args(options).args(&events).arg("calls:start").arg("--").arg(&program)).lines()
+    };
+    let opened = |objects: &[Json], fields: &str| {
+        // The loader opens files before.
+        let start = objects.iter().position(|it| it["marker"] == "calls:start").unwrap_or(0);
+        let of = |event: &str| {
+            let event = format!("syscalls:sys_enter_{event}");
+            let those = objects[start..].iter().filter(move |it| it["event"] == *event);
+            those.map(|it| it[fields].clone()).collect::<Vec<Json>>()
+        };
+        (of("openat"), of("renameat2"), of("write"))
+    };
+    let lengths = [0, 1, 31, 32, 33, 62, 63, 64, 254, 255, 256, 1000];
+    let names = lengths.iter().zip(b'a'..).map(|(length, letter)| char::from(letter).to_string().repeat(*length));
+    // What is longer than 255 bytes is cut.
+    let cut = |name: String| if name.len() > 255 { format!("{}...", &name[..252]) } else { name };
+    let names: Vec<Json> = names.map(|name| cut(name).into()).collect();
+    let recording = folder.path().join("recording");
+    let traced = objects(&smark("trace", &["--json"]));
+    smark("record", &["-o", recording.to_str().expect("UTF-8")]);
+    let reported = run(Command::new(fixture::smark()).args(["report", "--json"]).arg(&recording));
+    let reported = objects(&reported.lines().map(str::to_owned).collect::<Vec<_>>());
+    for objects in [&traced, &reported] {
+        let (opens, renames, writes) = opened(objects, "fields");
+        let texts: Vec<Json> = opens.iter().map(|fields| fields["__filename_val"].clone()).collect();
+        assert_eq!(texts[..names.len()], names);
+        // A null pointer, and two addresses that cannot be read.
+        let rest = &opens[names.len()..];
+        assert_eq!((&rest[0]["filename"], &rest[0]["__filename_val"]), (&0.into(), &"".into()), "{rest:?}");
+        assert_eq!(rest[1]["filename"], 1);
+        assert!(rest[1..].iter().all(|fields| !fields["__filename_val"].is_string()), "{rest:?}");
+        assert_eq!(rest.len(), 3);
+        let renamed = |number: usize| [&renames[number]["__oldname_val"], &renames[number]["__newname_val"]];
+        assert_eq!(renamed(0), ["the old \"name\"", "the new name"]);
+        assert!(!renamed(1)[0].is_string() && renamed(1)[1] == "the new name", "{renames:?}");
+        // What has a length is no text.
+        let names: Vec<&String> = writes[0].as_object().expect("fields").keys().collect();
+        assert!(names.iter().all(|name| !name.ends_with("_val")), "{names:?}");
+        let (opens, renames, _) = opened(objects, "text");
+        let text = opens[names.len()].as_str().expect("a text");
+        assert!(opens[1].as_str().is_some_and(|text| text.ends_with(" \"b\", flags: 0, mode: 0)")), "{text}");
+        assert!(renames[1].as_str().is_some_and(|text| text.contains("oldname: 1 \"(fault)\"")), "{renames:?}");
+    }
+    let counted =
+        objects(&smark("count", &["--json", "--by", "filename", "--where", "flags == 0 && filename != \"b\""]));
+    let by = &counted.iter().find(|it| it["event"] == "syscalls:sys_enter_openat").expect("a row")["by"];
+    let count =
+        |name: &Json| by.as_array().into_iter().flatten().find(|pair| pair[0] == *name).map(|pair| pair[1].clone());
+    assert_eq!([count(&names[0]), count(&names[1]), count(&names[2])], [Some(1.into()), None, Some(1.into())], "{by}");
+    assert_eq!(count(&Json::Null), Some(1.into()), "{by}");
+    let chosen = objects(&smark("trace", &["--json", "--where", &format!("filename == {}", names[6])]));
+    let (opens, ..) = opened(&chosen, "fields");
+    assert_eq!(opens.iter().map(|fields| &fields["__filename_val"]).collect::<Vec<_>>(), [&names[6]]);
+}

@@ -11,7 +11,9 @@ use crate::aggregate::{
     START_SPLIT, Tally,
 };
 use crate::histogram::NEGATIVE;
-use crate::plan::{Aggregate, By, Input, Interval, KernelEvent, Number, Pairing, Readable, Uncompilable};
+use crate::plan::{
+    Aggregate, By, FieldPlace, Input, Interval, KernelEvent, Number, Pairing, Readable, USER_TEXT, Uncompilable,
+};
 
 /// The words of the stack with what is noted when an address is passed where intervals end.
 #[derive(Clone, Copy)]
@@ -244,7 +246,8 @@ impl Program<'_> {
                 self.read_text(text, KEY_TEXT as i32 + 2, None);
                 self.text_length(key, unread);
             }
-            Input::Text { most: of_input, .. } => {
+            Input::Text { .. } | Input::Field { place: FieldPlace::User(_), .. } => {
+                let of_input = if let Input::Text { most, .. } = input { *most } else { USER_TEXT };
                 let is_text = code.label();
                 code.jump_if_immediate(JumpCondition::NotEqual, Reg::R3, 0, is_text);
                 code.set(Reg::R1, NULL);
@@ -253,7 +256,7 @@ impl Program<'_> {
                 code.place(is_text);
                 // With the NUL, and a byte more to see that the text goes on.
                 let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
-                self.read_text(text, i32::from(*of_input).min(KEY_TEXT as i32 + 2), limit);
+                self.read_text(text, i32::from(of_input).min(KEY_TEXT as i32 + 2), limit);
                 self.text_length(key, unread);
             }
             Input::Field { offset, place } => {

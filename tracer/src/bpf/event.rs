@@ -5,12 +5,18 @@ use super::assembler::Code;
 use super::expression::Target;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::{Program, ProgramError, ProgramSettings};
-use crate::plan::{Condition, FieldPlace, Input, KernelEvent};
+use crate::plan::{Condition, FieldPlace, Input, KernelEvent, USER_TEXT};
 use crate::record::{self, Layout};
 
 /// How many bytes of the dynamic part of a record are copied at most. A record takes the first space
 /// that suffices; what exceeds the last one is cut.
 const SPACES: [u16; 3] = [64, 256, 1024];
+
+/// What is in place of a text that cannot be read, as in the kernel's own records, and its NUL.
+const FAULT: &[u8] = b"(fault)\0";
+
+/// How a text ends of which a part is missing, as in the kernel's own records, and its NUL.
+const GOES_ON: &[u8] = b"...\0";
 
 /// The program that writes a record for each event for which a filter holds.
 ///
@@ -33,6 +39,10 @@ pub fn trace(
     let located: Vec<(u16, u16)> = inputs.iter().filter_map(located).collect();
     let fixed = event.fixed_size();
     program.code.set(Reg::R8, fixed.into());
+    if event.user_space() > 0 {
+        program.write_event_with_texts(event, inputs, &layout);
+        return Ok((program.finish()?, layout));
+    }
     if located.is_empty() {
         program.write_event(event.id(), &layout, 0, fixed);
         return Ok((program.finish()?, layout));
@@ -88,19 +98,91 @@ impl Program<'_> {
             self.stack_of_user(offset as i16);
         }
         let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
+        self.code.store(Size::Eight, Reg::R7, raw, Reg::R8);
+        self.copy_event(id, raw + 8, fixed.saturating_add(space));
+        self.submit();
+    }
+
+    /// Copies `size` bytes of the kernel's record to an offset of a record.
+    fn copy_event(&mut self, id: u16, start: i16, size: u16) {
         let code = &mut self.code;
-        code.store(Size::Eight, Reg::R7, raw, Reg::R8);
-        let start = raw + 8;
         code.copy(Reg::R1, Reg::R7);
         code.alu_immediate(Alu::Add, Reg::R1, start.into());
-        code.set(Reg::R2, u64::from(fixed) + u64::from(space));
+        code.set(Reg::R2, size.into());
         code.copy(Reg::R3, Reg::R6);
         code.call(Helper::ProbeReadKernel);
         // The kernel has a pointer there.
         code.store_immediate(Size::Four, Reg::R7, start, id.into());
         code.load(Size::Four, Reg::R1, Reg::R7, record::THREAD as i16);
         code.store(Size::Four, Reg::R7, start + 4, Reg::R1);
+    }
+
+    /// Writes a record with the texts of the program behind that of the kernel.
+    fn write_event_with_texts(&mut self, event: &KernelEvent, inputs: &[Input], layout: &Layout) {
+        self.reserve(layout.size().saturating_add(event.user_space()));
+        if let Some(offset) = layout.stack() {
+            self.stack_of_user(offset as i16);
+        }
+        let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
+        let texts = inputs.iter().enumerate().filter_map(|(index, input)| match input {
+            Input::Field { offset, place: FieldPlace::User(address) } => Some((index, *offset as i16, *address as i16)),
+            _ => None,
+        });
+        let texts: Vec<(usize, i16, i16)> = texts.collect();
+        // The fields for the texts are behind those of the kernel.
+        let of_kernel = texts.iter().map(|(_, offset, _)| *offset as u16).min().unwrap_or(event.fixed_size());
+        self.copy_event(event.id(), raw + 8, of_kernel);
+        for (index, offset, address) in texts {
+            self.text_behind(index, raw + 8, offset, address);
+        }
+        self.code.store(Size::Eight, Reg::R7, raw, Reg::R8);
         self.submit();
+    }
+
+    /// Copies the text at an address that is in the record to the end of it, and says where in the field at an
+    /// offset. `R8` has the size of the record, which begins at `start`.
+    fn text_behind(&mut self, index: usize, start: i16, offset: i16, address: i16) {
+        let (is_read, failed) = (self.code.label(), self.code.label());
+        let most = i32::from(USER_TEXT);
+        let code = &mut self.code;
+        // A null pointer has no text.
+        code.set(Reg::R0, 0);
+        code.load(Size::Eight, Reg::R3, Reg::R7, start + address);
+        code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, is_read);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu(Alu::Add, Reg::R1, Reg::R8);
+        code.alu_immediate(Alu::Add, Reg::R1, start.into());
+        // A byte more tells that it goes on.
+        code.set(Reg::R2, u64::from(USER_TEXT) + 1);
+        code.call(Helper::ProbeReadUserStr);
+        // An error is a large number.
+        code.jump_if_immediate(JumpCondition::Greater, Reg::R0, most + 1, failed);
+        code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, most + 1, is_read);
+        self.put_behind(GOES_ON, start + most as i16 - GOES_ON.len() as i16);
+        self.code.set(Reg::R0, most as u64);
+        self.code.jump(is_read);
+        self.code.place(failed);
+        self.unread(index);
+        self.put_behind(FAULT, start);
+        self.code.set(Reg::R0, FAULT.len() as u64);
+        let code = &mut self.code;
+        code.place(is_read);
+        // `__data_loc`: the length and the place.
+        code.copy(Reg::R1, Reg::R0);
+        code.alu_immediate(Alu::Lsh, Reg::R1, 16);
+        code.alu(Alu::Or, Reg::R1, Reg::R8);
+        code.store(Size::Four, Reg::R7, start + offset, Reg::R1);
+        code.alu(Alu::Add, Reg::R8, Reg::R0);
+    }
+
+    /// Stores bytes at `R7 + R8`, plus an offset.
+    fn put_behind(&mut self, bytes: &[u8], offset: i16) {
+        let code = &mut self.code;
+        code.copy(Reg::R1, Reg::R7);
+        code.alu(Alu::Add, Reg::R1, Reg::R8);
+        for (byte, at) in bytes.iter().zip(offset..) {
+            code.store_immediate(Size::One, Reg::R1, at, i32::from(*byte));
+        }
     }
 
     /// Stores a number of the record in a word of the stack.
@@ -155,7 +237,8 @@ impl Program<'_> {
                 code.copy(Reg::R3, Reg::R6);
                 code.alu_immediate(Alu::Add, Reg::R3, offset.into());
             }
-            FieldPlace::Number(_) => {
+            // The caller has read it.
+            FieldPlace::Number(_) | FieldPlace::User(_) => {
                 code.set(Reg::R2, 0);
                 code.copy(Reg::R3, Reg::R6);
             }

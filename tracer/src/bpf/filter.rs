@@ -5,7 +5,7 @@ use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
-use crate::plan::{Condition, Input, Number, Operator, Place, Uncompilable};
+use crate::plan::{Condition, FieldPlace, Input, Number, Operator, Place, USER_TEXT, Uncompilable};
 
 /// Where a condition goes.
 #[derive(Clone, Copy)]
@@ -168,13 +168,14 @@ impl Program<'_> {
                 self.text_length_equals(length, ways);
                 self.code.place(is_read);
             }
-            Input::Text { most, .. } => {
+            Input::Text { .. } | Input::Field { place: FieldPlace::User(_), .. } => {
+                let most = if let Input::Text { most, .. } = input { *most } else { USER_TEXT };
                 let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
                 let code = &mut self.code;
                 // A null pointer has no text.
                 code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, ways.fails);
                 // With the NUL, and a byte more to see that the text goes on.
-                self.read_text(buffer, (length + 2).min(i32::from(*most)), limit);
+                self.read_text(buffer, (length + 2).min(i32::from(most)), limit);
                 self.text_length_equals(length, ways);
             }
             Input::Field { offset, place } => {

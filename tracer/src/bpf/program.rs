@@ -326,6 +326,7 @@ impl<'t> Program<'t> {
                 self.whole(whole, table, word, index)?;
             }
             Input::Field { offset, place: FieldPlace::Number(size) } => self.number_of_event(*offset, *size, word),
+            Input::Field { place: FieldPlace::User(address), .. } => self.number_of_event(*address, 8, word),
             // The program looks at it in its place.
             Input::Field { .. } | Input::Recorded { .. } => {
                 self.code.store_immediate(Size::Eight, Reg::Frame, word, 0);

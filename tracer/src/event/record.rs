@@ -4,6 +4,9 @@ use crate::bytes::put;
 use crate::plan::{EventField, FieldPlace, KernelEvent};
 use crate::value::{Missing, Value};
 
+/// What the kernel writes in place of a text that it cannot read.
+const FAULT: Value<'static> = Value::Text { bytes: b"(fault)", is_cut: false };
+
 impl KernelEvent {
     /// The kernel's record that has these values, one for each field. What padded it is 0.
     #[must_use]
@@ -13,8 +16,13 @@ impl KernelEvent {
         put(&mut record, 0, &self.id().to_ne_bytes());
         put(&mut record, 4, &thread.to_ne_bytes());
         for (EventField { offset, place, .. }, value) in self.fields.iter().zip(values) {
-            let Ok(value) = value else { continue };
             let at = usize::from(*offset);
+            let base = match place {
+                FieldPlace::Located(base) => Some(*base),
+                FieldPlace::User(_) => Some(0),
+                FieldPlace::Number(_) | FieldPlace::Inline(_) => None,
+            };
+            let Ok(value) = value.or(base.map(|_| FAULT).ok_or(())) else { continue };
             match (place, value) {
                 (FieldPlace::Number(size), Value::Number { bits, .. }) => {
                     put(&mut record, at, bits.to_ne_bytes().get(..usize::from(*size)).unwrap_or_default());
@@ -22,9 +30,10 @@ impl KernelEvent {
                 (FieldPlace::Inline(size), Value::Text { bytes, .. } | Value::Array { bytes, .. }) => {
                     put(&mut record, at, bytes.get(..usize::from(*size)).unwrap_or(bytes));
                 }
-                (FieldPlace::Located(base), Value::Text { bytes, .. } | Value::Array { bytes, .. }) => {
+                (_, Value::Text { bytes, .. } | Value::Array { bytes, .. }) => {
+                    let Some(base) = base else { continue };
                     let nul: &[u8] = if matches!(value, Value::Text { .. }) { &[0] } else { &[] };
-                    let from = record.len().saturating_sub(usize::from(*base));
+                    let from = record.len().saturating_sub(usize::from(base));
                     let length = bytes.len() + nul.len();
                     record.extend(bytes.iter().chain(nul));
                     let place = u32::try_from(length << 16 | from & 0xffff).unwrap_or(0);

@@ -9,6 +9,7 @@ use simple_markers_resolver::json::objects;
 
 use super::argument::Reading;
 use super::input::{FieldPlace, Input};
+use super::user_texts::{USER_TEXT, UserText, add_texts};
 use crate::record::Layout;
 
 /// A tracepoint of the kernel.
@@ -24,11 +25,18 @@ pub struct KernelEvent {
 }
 
 impl KernelEvent {
-    /// The event with a format that the kernel has.
+    /// The event with a format that the kernel has. That of a system call gets the texts at its addresses.
     #[must_use]
-    pub fn new(format: Format, names: &dyn Names) -> Self {
+    pub fn new(mut format: Format, names: &dyn Names) -> Self {
+        let texts = add_texts(&mut format);
         let choices = Printer::new(&format, names).map_or_else(|_| Vec::new(), |printer| printer.choices(&format));
-        Self { fields: of_format(&format), format, choices }
+        let mut fields = of_format(&format);
+        for UserText { field: name, address } in texts {
+            if let Some(field) = fields.iter_mut().find(|field| *field.name == *name) {
+                field.place = FieldPlace::User(address);
+            }
+        }
+        Self { fields, format, choices }
     }
 
     /// The group and the name, as `sched:sched_switch`.
@@ -65,6 +73,12 @@ impl KernelEvent {
             input => (0, input.kind()),
         });
         Layout::of_event(fields, self.fixed_size(), with_stack)
+    }
+
+    /// How many bytes the texts take that the kernel's record does not have.
+    pub(crate) fn user_space(&self) -> u16 {
+        let texts = self.fields.iter().filter(|field| matches!(field.place, FieldPlace::User(_)));
+        texts.fold(0, |space, _| space.saturating_add(USER_TEXT + 8))
     }
 
     /// The names of the values of a field; `None` if they have none.

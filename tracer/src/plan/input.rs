@@ -89,6 +89,9 @@ pub enum FieldPlace {
     Inline(u16),
     /// Bytes at a place that the field says, counted from so many bytes after the start.
     Located(u16),
+    /// A text of the program at an address that is at this offset. A record of ours has it behind the kernel's, and
+    /// a field that says where.
+    User(u16),
 }
 
 impl FieldPlace {
@@ -99,6 +102,7 @@ impl FieldPlace {
             Self::Number(_) => FieldKind::Number,
             Self::Inline(size) => FieldKind::Inline(size),
             Self::Located(base) => FieldKind::Located(base),
+            Self::User(_) => FieldKind::Located(0),
         }
     }
 }

@@ -16,6 +16,7 @@ mod left_out;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod user_texts;
 mod whole;
 
 pub use aggregate::{Aggregate, By, Interval, Pairing};
@@ -35,5 +36,6 @@ pub use sites::{
     CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecordedMember, RecordedTarget, RecordedValue,
     RecorderProbe, TextLimit,
 };
+pub(crate) use user_texts::{USER_TEXT, text_name};
 pub(crate) use whole::table_number;
 pub use whole::{MAX_WHOLE, ReadLimits, ShownType, WholeInput};

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use super::integer::Integer;
-use crate::format::Format;
+use super::text::push_lossy;
+use crate::format::{Field, Format};
 
 /// The event of the start or the end of a system call.
 #[derive(Clone, Debug)]
@@ -16,10 +17,18 @@ pub(super) struct Syscall {
 
 #[derive(Clone, Debug)]
 enum SyscallEvent {
-    /// The arguments: their names and offsets.
-    Enter(Vec<(Box<str>, usize)>),
+    /// The arguments.
+    Enter(Vec<SyscallArgument>),
     /// The offset of the result.
     Exit(usize),
+}
+
+#[derive(Clone, Debug)]
+struct SyscallArgument {
+    name: Box<str>,
+    offset: usize,
+    /// The field with the text at the address that the argument is: `__filename_val` since Linux 6.19.
+    text: Option<Field>,
 }
 
 impl Syscall {
@@ -36,15 +45,18 @@ impl Syscall {
         let name = format.name.strip_prefix("sys_enter_")?;
         let fields =
             format.fields.iter().filter(|field| !field.name.starts_with("common_") && field.name != "__syscall_nr");
-        let arguments = fields.filter(|field| !field.is_dynamic());
-        let arguments = arguments.map(|field| Some((field.name.as_str().into(), offset(field.offset)?)));
+        let arguments = fields.filter(|field| !field.is_dynamic()).map(|field| {
+            let text =
+                format.field(&format!("__{}_val", field.name)).filter(|text| text.of.ends_with("char[]")).cloned();
+            Some(SyscallArgument { name: field.name.as_str().into(), offset: offset(field.offset)?, text })
+        });
         Some(Self { name: format!("sys_{name}").into(), part: SyscallEvent::Enter(arguments.collect::<Option<_>>()?) })
     }
 
     /// The name of each argument.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         let arguments = if let SyscallEvent::Enter(arguments) = &self.part { arguments.as_slice() } else { &[] };
-        arguments.iter().map(|(name, _)| &**name)
+        arguments.iter().map(|argument| &*argument.name)
     }
 
     pub(super) fn is_exit(&self) -> bool {
@@ -66,13 +78,20 @@ impl Syscall {
                 };
             }
             SyscallEvent::Enter(arguments) => {
-                for (index, (name, offset)) in arguments.iter().enumerate() {
+                for (index, SyscallArgument { name, offset, text }) in arguments.iter().enumerate() {
                     let before = if index == 0 { "(" } else { ", " };
-                    let _ = match at(*offset) {
+                    let value = at(*offset);
+                    let _ = match value {
                         Some(value @ ..10) => write!(out, "{before}{name}: {value}"),
                         Some(value) => write!(out, "{before}{name}: {value:#x}"),
                         None => write!(out, "{before}{name}: (too short)"),
                     };
+                    let text = text.as_ref().filter(|_| value != Some(0));
+                    if let Some(text) = text.and_then(|field| field.text(record)) {
+                        out.push_str(" \"");
+                        push_lossy(text, out);
+                        out.push('"');
+                    }
                 }
                 out.push_str(if arguments.is_empty() { "()" } else { ")" });
             }

@@ -271,6 +271,13 @@ fn system_calls_have_their_own_form() {
     let words = [&0u64.to_ne_bytes()[..], &0xffff_ff9cu64.to_ne_bytes(), &9u64.to_ne_bytes()].concat();
     assert_eq!(written(&open, &[&words]), "sys_openat(dfd: 0xffffff9c, mode: 9)");
     assert_eq!(written(&open, &[&words[..20]]), "sys_openat(dfd: 0xffffff9c, mode: (too short))");
+    // Since Linux 6.19 the text at an address follows the fields.
+    let text = "\tfield:__data_loc char[] __dfd_val;\toffset:32;\tsize:4;\tsigned:0;\n";
+    let (description, open) = printer("sys_enter_openat", &format!("{enter}{text}"));
+    assert_eq!(description, "sys_openat(dfd: $dfd, mode: $mode)");
+    let place = (36u32 | 5 << 16).to_ne_bytes();
+    assert_eq!(written(&open, &[&words, &place, b"/etc\0"]), "sys_openat(dfd: 0xffffff9c \"/etc\", mode: 9)");
+    assert_eq!(written(&open, &[&words]), "sys_openat(dfd: 0xffffff9c, mode: 9)");
     let (_, getpid) = printer("sys_enter_getpid", &enter[..enter.find("\tfield:int dfd").expect("a field")]);
     assert_eq!(written(&getpid, &[&words]), "sys_getpid()");
     let (description, exit) = printer("sys_exit_openat", "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
