@@ -8,6 +8,7 @@ cfg_if::cfg_if! {
         mod anchors;
         mod calls;
         mod containers;
+        mod context_keys;
         mod count;
         mod doubtful;
         mod entry_values;

@@ -6,7 +6,7 @@ use simple_markers_resolver::address::Vaddr;
 
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
-use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
+use crate::plan::{ContextNumber, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
 use crate::record::{Field, Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
@@ -190,6 +190,19 @@ impl Inputs for Hit<'_> {
                 Value::Number { .. } | Value::Array { .. } | Value::Whole(_) => None,
             },
         }
+    }
+
+    fn context(&self, of: ContextNumber) -> Option<u64> {
+        match of {
+            ContextNumber::Process => Some(self.process.into()),
+            ContextNumber::Thread => Some(self.thread.into()),
+            ContextNumber::Cpu => Some(self.cpu.into()),
+            ContextNumber::Group => None,
+        }
+    }
+
+    fn thread_name(&self) -> Option<&[u8]> {
+        Some(self.name)
     }
 }
 

@@ -6,7 +6,7 @@ use simple_markers_resolver::location::{Expr, Machine, Register};
 
 use crate::filter::{Fields, Inputs, MEMBER_TEXT, Text, VALUE_ADDRESS};
 use crate::hit::Hit;
-use crate::plan::{Input, LONGEST_TEXT, PlannedSite};
+use crate::plan::{ContextNumber, Input, LONGEST_TEXT, PlannedSite};
 use crate::record::Field;
 use crate::value::until_nul;
 use crate::whole::chunks;
@@ -100,6 +100,14 @@ impl<V: WholeInputs> Inputs for RecordedInputs<'_, V> {
             }
             Some(_) => None,
         }
+    }
+
+    fn context(&self, of: ContextNumber) -> Option<u64> {
+        self.values.context(of)
+    }
+
+    fn thread_name(&self) -> Option<&[u8]> {
+        self.values.thread_name()
     }
 }
 

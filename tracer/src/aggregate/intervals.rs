@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::filter::Inputs;
     use crate::filter::Text;
-    use crate::plan::Pairing;
+    use crate::plan::{ContextNumber, Pairing};
 
     struct Nothing;
 
@@ -106,6 +106,14 @@ mod tests {
         }
 
         fn text(&self, _: usize) -> Option<Text<'_>> {
+            None
+        }
+
+        fn context(&self, _: ContextNumber) -> Option<u64> {
+            None
+        }
+
+        fn thread_name(&self) -> Option<&[u8]> {
             None
         }
     }

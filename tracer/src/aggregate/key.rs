@@ -98,7 +98,7 @@ pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) 
     put(&mut key, 0, &first.to_ne_bytes());
     match of {
         Readable::Number { number, .. } => put(&mut key, 16, &number.bits(inputs)?.to_ne_bytes()),
-        Readable::Text(field) => match inputs.text(*field)? {
+        Readable::Text(at) => match inputs.text_at(*at)? {
             Text::Null => put(&mut key, 8, &NULL.to_ne_bytes()),
             Text::Bytes { bytes, .. } => {
                 let length = if bytes.len() > KEY_TEXT { CUT } else { bytes.len() as u64 };

@@ -12,7 +12,8 @@ use crate::aggregate::{
 };
 use crate::histogram::NEGATIVE;
 use crate::plan::{
-    Aggregate, By, FieldPlace, Input, Interval, KernelEvent, Number, Pairing, Readable, USER_TEXT, Uncompilable,
+    Aggregate, By, ContextNumber, FieldPlace, Input, Interval, KernelEvent, LONGEST_THREAD_NAME, Number, Pairing,
+    Readable, TextPlace, USER_TEXT, Uncompilable,
 };
 
 /// The words of the stack with what is noted when an address is passed where intervals end.
@@ -72,22 +73,33 @@ impl Aggregate {
         match self {
             Self::Hits | Self::Processes => Vec::new(),
             Self::Histogram(number) => number.inputs().collect(),
-            Self::Values(readable) => inputs(readable),
-            Self::Start(interval) | Self::End(interval) => {
-                let by = if let By::Here(by) = &interval.by { inputs(by) } else { Vec::new() };
-                let mut all: Vec<usize> = interval.key.readable().into_iter().flat_map(inputs).chain(by).collect();
+            Self::Values(_) | Self::Start(_) | Self::End(_) => {
+                let mut all: Vec<usize> = self.readables().flat_map(Readable::inputs).collect();
                 all.sort_unstable();
                 all.dedup();
                 all
             }
         }
     }
-}
 
-fn inputs(of: &Readable) -> Vec<usize> {
-    match of {
-        Readable::Number { number, .. } => number.inputs().collect(),
-        Readable::Text(field) => vec![*field],
+    /// What it needs of the thread that runs.
+    fn contexts(&self) -> Vec<ContextNumber> {
+        match self {
+            Self::Histogram(number) => number.contexts().collect(),
+            _ => self.readables().flat_map(Readable::contexts).collect(),
+        }
+    }
+
+    /// What is read at the site for keys and values.
+    fn readables(&self) -> impl Iterator<Item = &Readable> {
+        let (key, by) = match self {
+            Self::Hits | Self::Processes | Self::Histogram(_) => (None, None),
+            Self::Values(of) => (None, Some(of)),
+            Self::Start(interval) | Self::End(interval) => {
+                (interval.key.readable(), if let By::Here(by) = &interval.by { Some(by) } else { None })
+            }
+        };
+        key.into_iter().chain(by)
     }
 }
 
@@ -114,6 +126,7 @@ impl Program<'_> {
             self.filter(inputs, filter)?;
         }
         self.prepare_all(inputs, &aggregate.inputs())?;
+        self.note_contexts(&aggregate.contexts())?;
         self.add_one_to(Tally::Hits);
         if *aggregate == Aggregate::Hits {
             return Ok(());
@@ -207,13 +220,33 @@ impl Program<'_> {
                 self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R1);
                 self.zero(key + 24, 4);
             }
-            Readable::Text(field) => {
+            Readable::Text(at) => {
                 self.zero(key + 16, 5);
-                if let Some(input) = inputs.get(*field) {
-                    self.text_key(input, *field, key, unread);
+                match at {
+                    TextPlace::Input(field) => {
+                        if let Some(input) = inputs.get(*field) {
+                            self.text_key(input, *field, key, unread);
+                        }
+                    }
+                    TextPlace::ThreadName => self.thread_name_key(key),
                 }
             }
         }
+    }
+
+    fn thread_name_key(&mut self, key: i16) {
+        let text = key + 16;
+        self.thread_name(text);
+        let code = &mut self.code;
+        let done = code.label();
+        code.set(Reg::R2, 0);
+        for at in (text..).take(LONGEST_THREAD_NAME) {
+            code.load(Size::One, Reg::R1, Reg::Frame, at);
+            code.jump_if_immediate(JumpCondition::Equal, Reg::R1, 0, done);
+            code.alu_immediate(Alu::Add, Reg::R2, 1);
+        }
+        code.place(done);
+        code.store(Size::Eight, Reg::Frame, key + 8, Reg::R2);
     }
 
     fn text_key(&mut self, input: &Input, field: usize, key: i16, unread: Label) {
@@ -407,7 +440,7 @@ impl Program<'_> {
     /// Forgets the start of a call at the frame of another one, whose hit may not be wanted. The first call did
     /// not return.
     fn forget_call(&mut self, inputs: &[Input], frame: &Readable) -> Result<(), Uncompilable> {
-        self.prepare_all(inputs, &self::inputs(frame))?;
+        self.prepare_all(inputs, &frame.inputs())?;
         let stack = self.stack.clone();
         let key = self.push(START_KEY_SIZE)?;
         let (unread, absent) = (self.code.label(), self.code.label());

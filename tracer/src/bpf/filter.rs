@@ -5,7 +5,12 @@ use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
-use crate::plan::{Condition, FieldPlace, Input, Number, Operator, Place, USER_TEXT, Uncompilable};
+use crate::plan::{
+    Condition, FieldPlace, Input, LONGEST_THREAD_NAME, Number, Operator, Place, TextPlace, USER_TEXT, Uncompilable,
+};
+
+/// The size of the name of a thread with its NUL.
+const THREAD_NAME_SIZE: u32 = LONGEST_THREAD_NAME as u32 + 1;
 
 /// Where a condition goes.
 #[derive(Clone, Copy)]
@@ -20,6 +25,7 @@ impl Program<'_> {
     /// Ends the program unless the filter holds.
     pub(super) fn filter(&mut self, inputs: &[Input], filter: &Condition) -> Result<(), Uncompilable> {
         self.prepare_all(inputs, &filter.inputs())?;
+        self.note_contexts(&filter.contexts())?;
         let holds = self.code.label();
         let ways = Ways { holds, fails: self.end, unread: self.code.label() };
         self.condition(inputs, filter, ways)?;
@@ -52,13 +58,18 @@ impl Program<'_> {
                 self.condition(inputs, inner, Ways { holds: ways.fails, fails: ways.holds, ..ways })?;
             }
             Condition::Numbers { left, operator, right } => self.numbers(left, *operator, right, ways),
-            Condition::Text { field, literal, is_equal } => {
+            Condition::Text { at, literal, is_equal } => {
                 let ways = match is_equal {
                     true => ways,
                     false => Ways { holds: ways.fails, fails: ways.holds, ..ways },
                 };
-                if let Some(input) = inputs.get(*field) {
-                    self.text_equals(input, *field, literal, ways)?;
+                match at {
+                    TextPlace::Input(field) => {
+                        if let Some(input) = inputs.get(*field) {
+                            self.text_equals(input, *field, literal, ways)?;
+                        }
+                    }
+                    TextPlace::ThreadName => self.thread_name_equals(literal, ways)?,
                 }
             }
         }
@@ -119,6 +130,10 @@ impl Program<'_> {
     fn load_place(&mut self, place: Place, to: Reg, size: u8, is_signed: bool, unread: Label) {
         match place {
             Place::Constant(bits) => self.code.set(to, bits),
+            Place::Context(of) => {
+                let word = self.context(of);
+                self.code.load(Size::Eight, to, Reg::Frame, word);
+            }
             Place::Input(field) => {
                 self.require(field, unread);
                 self.code.load(Size::Eight, to, Reg::Frame, self.word(field));
@@ -184,6 +199,36 @@ impl Program<'_> {
             }
             Input::Number(_) | Input::Recorded { .. } | Input::Whole(_) => {}
         }
+        self.bytes_equal(buffer, literal, ways);
+        for _ in 0..words {
+            self.stack.pop();
+        }
+        Ok(())
+    }
+
+    /// Compares the name of the thread, which the kernel pads with zeros.
+    fn thread_name_equals(&mut self, literal: &[u8], ways: Ways) -> Result<(), Uncompilable> {
+        let buffer = self.push(THREAD_NAME_SIZE)?;
+        self.thread_name(buffer);
+        let padded: Vec<u8> = literal.iter().copied().chain([0]).collect();
+        self.bytes_equal(buffer, &padded, ways);
+        for _ in 0..THREAD_NAME_SIZE / 8 {
+            self.stack.pop();
+        }
+        Ok(())
+    }
+
+    /// Copies the name of the thread to the stack: 16 bytes.
+    pub(super) fn thread_name(&mut self, to: i16) {
+        let code = &mut self.code;
+        code.copy(Reg::R1, Reg::Frame);
+        code.alu_immediate(Alu::Add, Reg::R1, to.into());
+        code.set(Reg::R2, THREAD_NAME_SIZE.into());
+        code.call(Helper::GetCurrentComm);
+    }
+
+    /// Compares bytes of the stack with a literal, and goes on either way.
+    fn bytes_equal(&mut self, buffer: i16, literal: &[u8], ways: Ways) {
         let code = &mut self.code;
         let (mut rest, mut at) = (literal, buffer);
         for (bytes, size) in [(8, Size::Eight), (4, Size::Four), (2, Size::Two), (1, Size::One)] {
@@ -197,10 +242,6 @@ impl Program<'_> {
             }
         }
         code.jump(ways.holds);
-        for _ in 0..words {
-            self.stack.pop();
-        }
-        Ok(())
     }
 
     /// Reads the text at the address in `R3` into words of the stack, at most so many bytes with its NUL.

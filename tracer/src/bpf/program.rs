@@ -11,7 +11,7 @@ use super::expression::{Compiler, EntryWords, StackAllocator, Target};
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::off_cpu::WaitOffsets;
 use crate::aggregate::Tally;
-use crate::plan::{Aggregate, Condition, FieldPlace, Input, MAX_WORDS, Uncompilable};
+use crate::plan::{Aggregate, Condition, ContextNumber, FieldPlace, Input, MAX_WORDS, Uncompilable};
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +165,8 @@ pub(super) struct Program<'t> {
     uncertain: u64,
     /// The stack words of values of the entry of the function.
     pub(super) entered: Vec<(Expr, i16)>,
+    /// The stack words of what the kernel knows of the thread.
+    contexts: Vec<(ContextNumber, i16)>,
 }
 
 impl<'t> Program<'t> {
@@ -200,9 +202,24 @@ impl<'t> Program<'t> {
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
         let stack = StackAllocator::new(FIRST);
         let (words, slots) = (Vec::new(), Vec::new());
-        let (entered, waits) = (Vec::new(), settings.waits);
+        let (entered, contexts, waits) = (Vec::new(), Vec::new(), settings.waits);
         let (rounds, distance, uncertain) = (0, 0, 0);
-        Self { code, target, waits, reads: &[], rounds, slots, stack, exit, end, distance, words, uncertain, entered }
+        Self {
+            code,
+            target,
+            waits,
+            reads: &[],
+            rounds,
+            slots,
+            stack,
+            exit,
+            end,
+            distance,
+            words,
+            uncertain,
+            entered,
+            contexts,
+        }
     }
 
     /// Ends a section and begins another one. `stack` is what they share of the stack.
@@ -219,7 +236,7 @@ impl<'t> Program<'t> {
         self.stack = stack.clone();
         (self.words, self.uncertain) = (Vec::new(), 0);
         (self.reads, self.slots) = (section.reads, Vec::new());
-        self.entered = Vec::new();
+        (self.entered, self.contexts) = (Vec::new(), Vec::new());
     }
 
     pub(super) fn finish(mut self) -> Result<Code, TooLong> {
@@ -262,6 +279,34 @@ impl<'t> Program<'t> {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the kernel knows of the thread.
+    pub(super) fn note_contexts(&mut self, which: &[ContextNumber]) -> Result<(), Uncompilable> {
+        for of in which {
+            if self.contexts.iter().any(|(known, _)| known == of) {
+                continue;
+            }
+            let word = self.stack.push()?;
+            let code = &mut self.code;
+            code.call(match of {
+                ContextNumber::Process | ContextNumber::Thread => Helper::GetCurrentPidTgid,
+                ContextNumber::Cpu => Helper::GetSmpProcessorId,
+                ContextNumber::Group => Helper::GetCurrentCgroupId,
+            });
+            // The thread is the lower half.
+            if *of == ContextNumber::Process {
+                code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+            }
+            code.store(Size::Eight, Reg::Frame, word, Reg::R0);
+            self.contexts.push((*of, word));
+        }
+        Ok(())
+    }
+
+    /// The word of the stack with what the kernel knows of the thread.
+    pub(super) fn context(&self, of: ContextNumber) -> i16 {
+        self.contexts.iter().find(|(known, _)| *known == of).map_or(KEY, |(_, word)| *word)
     }
 
     /// The word of the stack with the number or the address of an input.

@@ -15,7 +15,8 @@ use super::member;
 use super::parse::{Comparison, Operand, Syntax, Term};
 use crate::arch::Platform;
 use crate::plan::{
-    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedSite, Readable, Reading, Source,
+    Condition, ContextNumber, FieldPlace, Input, LONGEST_TEXT, LONGEST_THREAD_NAME, Number, Operator, Place,
+    PlannedSite, Readable, Reading, Source, THREAD_NAME, TextPlace,
 };
 
 impl Filter {
@@ -114,7 +115,7 @@ impl SiteCheck<'_> {
     fn readable(&mut self, name: &Arc<str>) -> Result<Readable, Mismatch> {
         match member::is_member(name, self.site) {
             true => member::readable(name, self.site, self.platform, true).unwrap_or(Err(Mismatch::Array)),
-            false => argument(name, self.site),
+            false => argument_or_context(name, self.site),
         }
     }
 
@@ -140,10 +141,10 @@ impl SiteCheck<'_> {
     }
 }
 
-/// Whether a site has an argument of this name, or a member.
+/// Whether a site has an argument of this name, or a member, or the kernel knows it of each hit.
 #[must_use]
 pub fn has(name: &str, site: &PlannedSite) -> bool {
-    !named(name, site).is_empty() || member::is_member(name, site)
+    !named(name, site).is_empty() || member::is_member(name, site) || context(name).is_some()
 }
 
 /// The names for the values of an argument or a member; `None` if they have none.
@@ -153,7 +154,8 @@ pub fn names_of(name: &str, site: &PlannedSite) -> Option<Arc<Names>> {
 }
 
 /// An argument of a site by its name without white space, or a member of one: of a value with variants the
-/// number of the variant. The site reads in addition what it needs. `platform` is that of its image.
+/// number of the variant. If there is neither, what the kernel knows by this name of each hit. The site reads in
+/// addition what it needs. `platform` is that of its image.
 ///
 /// # Errors
 ///
@@ -161,7 +163,24 @@ pub fn names_of(name: &str, site: &PlannedSite) -> Option<Arc<Names>> {
 pub fn readable(name: &Arc<str>, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Readable, Mismatch> {
     match member::is_member(name, site) {
         true => member::readable(name, site, platform, false).unwrap_or(Err(Mismatch::Array)),
-        false => argument(name, site),
+        false => argument_or_context(name, site),
+    }
+}
+
+/// What the kernel knows by a name of each hit.
+fn context(name: &str) -> Option<Readable> {
+    if name == THREAD_NAME {
+        return Some(Readable::Text(TextPlace::ThreadName));
+    }
+    let of = ContextNumber::ALL.into_iter().find(|of| of.name() == name)?;
+    let number = Number::Read { at: Place::Context(of), other: None, size: of.size(), is_signed: false };
+    Some(Readable::Number { number, size: of.size(), kind: NumberKind::Unsigned })
+}
+
+fn argument_or_context(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
+    match context(name).filter(|_| named(name, site).is_empty()) {
+        Some(context) => Ok(context),
+        None => argument(name, site),
     }
 }
 
@@ -190,7 +209,7 @@ fn argument(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
 /// What is at one place. `None` for an array or a whole value.
 fn one(reading: &Reading) -> Option<Readable> {
     match reading {
-        Reading::Text { field } => Some(Readable::Text(*field)),
+        Reading::Text { field } => Some(Readable::Text(TextPlace::Input(*field))),
         reading => number(reading, None),
     }
 }
@@ -309,7 +328,7 @@ fn text(
     whole: &Range<usize>,
 ) -> Result<Condition, Unfit> {
     let unfit = |why| Err(Unfit { range: whole.clone(), why });
-    let Readable::Text(field) = *argument else { return unfit(Mismatch::Text) };
+    let Readable::Text(at) = *argument else { return unfit(Mismatch::Text) };
     let is_equal = match operator {
         Operator::Equal => true,
         Operator::NotEqual => false,
@@ -318,11 +337,12 @@ fn text(
     if bytes.len() > LONGEST_TEXT {
         return unfit(Mismatch::LongerThan { most: LONGEST_TEXT, is_limit: true });
     }
-    let most = match site.inputs.get(field) {
+    let most = match at.input().and_then(|field| site.inputs.get(field)) {
+        None if at == TextPlace::ThreadName => LONGEST_THREAD_NAME,
         Some(Input::Text { most, .. }) => usize::from(*most).saturating_sub(1),
         Some(Input::Field { place: FieldPlace::Inline(size), .. }) => usize::from(*size),
         Some(Input::Field { .. }) => LONGEST_TEXT,
-        _ => return Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal }),
+        _ => return Ok(Condition::Text { at, literal: bytes.to_vec(), is_equal }),
     };
     if bytes.contains(&0) {
         return unfit(Mismatch::Nul);
@@ -330,5 +350,5 @@ fn text(
     if bytes.len() > most {
         return unfit(Mismatch::LongerThan { most, is_limit: false });
     }
-    Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal })
+    Ok(Condition::Text { at, literal: bytes.to_vec(), is_equal })
 }

@@ -2,7 +2,7 @@
 
 use simple_markers_record::integer;
 
-use crate::plan::{Condition, Number, Place};
+use crate::plan::{Condition, ContextNumber, Number, Place, TextPlace};
 use crate::record::{Field, FieldKind, Layout, Record};
 use crate::value::until_nul;
 
@@ -13,6 +13,20 @@ pub trait Inputs {
 
     /// A text; `None` if it could not be read, or is none.
     fn text(&self, field: usize) -> Option<Text<'_>>;
+
+    /// What the kernel knew of the thread; `None` if it was not recorded.
+    fn context(&self, of: ContextNumber) -> Option<u64>;
+
+    /// The name of the thread.
+    fn thread_name(&self) -> Option<&[u8]>;
+
+    /// The text at a place; `None` if it could not be read.
+    fn text_at(&self, at: TextPlace) -> Option<Text<'_>> {
+        match at {
+            TextPlace::Input(field) => self.text(field),
+            TextPlace::ThreadName => self.thread_name().map(|bytes| Text::Bytes { bytes, length: bytes.len() as u64 }),
+        }
+    }
 }
 
 /// A text of a program.
@@ -58,6 +72,19 @@ impl Inputs for Fields<'_> {
             Field::Unread | Field::Number(_) | Field::Whole(_) => None,
         }
     }
+
+    fn context(&self, of: ContextNumber) -> Option<u64> {
+        match of {
+            ContextNumber::Process => Some(self.record.process().into()),
+            ContextNumber::Thread => Some(self.record.thread().into()),
+            ContextNumber::Cpu => Some(self.record.cpu().into()),
+            ContextNumber::Group => None,
+        }
+    }
+
+    fn thread_name(&self) -> Option<&[u8]> {
+        Some(self.record.name())
+    }
 }
 
 impl Condition {
@@ -73,7 +100,7 @@ impl Condition {
             Self::Numbers { left, operator, right } => {
                 Some(operator.holds(left.value(inputs)?.cmp(&right.value(inputs)?)))
             }
-            Self::Text { field, literal, is_equal } => Some(match inputs.text(*field)? {
+            Self::Text { at, literal, is_equal } => Some(match inputs.text_at(*at)? {
                 // A null pointer equals no text.
                 Text::Null => !is_equal,
                 Text::Bytes { bytes, length } => (bytes == literal && length == literal.len() as u64) == *is_equal,
@@ -114,6 +141,7 @@ fn at_place<I: Inputs + ?Sized>(place: Place, size: u8, is_signed: bool, inputs:
     let bits = match place {
         Place::Constant(bits) => bits,
         Place::Input(field) => inputs.number(field)?,
+        Place::Context(of) => inputs.context(of)?,
     };
     Some(if is_signed { integer::signed(bits, size) as u64 } else { integer::unsigned(bits, size) })
 }
@@ -136,7 +164,8 @@ mod tests {
         let read = |is_signed| Number::Read { at: Place::Input(0), other: None, size: 1, is_signed };
         let less =
             |is_signed| Condition::Numbers { left: read(is_signed), operator: Operator::Less, right: Number::Known(0) };
-        let text = |literal: &[u8]| Condition::Text { field: 1, literal: literal.to_vec(), is_equal: true };
+        let text =
+            |literal: &[u8]| Condition::Text { at: TextPlace::Input(1), literal: literal.to_vec(), is_equal: true };
         let holds = |condition: &Condition, bytes: &[u8]| {
             condition.evaluate(&Fields { record: Record(bytes), layout: &layout })
         };

@@ -22,7 +22,7 @@ use crate::bpf::expression::TaskOffsets;
 use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
     Input, MAX_WORDS, Number, Place, PlannedArgument, PlannedSite, Readable, Reading, RecordedMember, ShownType,
-    Source, UnreadReason,
+    Source, TextPlace, UnreadReason,
 };
 
 /// The most bytes of a text that are read to compare or to count it.
@@ -329,7 +329,7 @@ fn add_all(
         });
     }
     match (fields.as_slice(), number) {
-        ([field], None) => Ok(Readable::Text(*field)),
+        ([field], None) => Ok(Readable::Text(TextPlace::Input(*field))),
         ([at, rest @ ..], Some((size, kind))) if rest.len() < 2 => {
             let other = rest.first().map(|other| Place::Input(*other));
             let is_signed = kind == NumberKind::Signed;

@@ -71,8 +71,8 @@ pub enum Condition {
     },
     /// A text is compared with a literal.
     Text {
-        /// The input that has the text.
-        field: usize,
+        /// Where the text is.
+        at: TextPlace,
         /// The literal, at most [`LONGEST_TEXT`] bytes.
         literal: Vec<u8>,
         /// Whether the condition is that they are equal.
@@ -105,6 +105,69 @@ pub enum Place {
     Input(usize),
     /// It is always the same. The bits beyond its size are 0.
     Constant(u64),
+    /// The kernel knows it of the thread that runs.
+    Context(ContextNumber),
+}
+
+/// A number that the kernel knows of the thread that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContextNumber {
+    /// The process.
+    Process,
+    /// The thread.
+    Thread,
+    /// The CPU.
+    Cpu,
+    /// The control group of version 2, as `stat -c %i` says it of its folder.
+    Group,
+}
+
+impl ContextNumber {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Process, Self::Thread, Self::Cpu, Self::Group];
+
+    /// The name for it in filters and keys.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Process => "pid",
+            Self::Thread => "tid",
+            Self::Cpu => "cpu",
+            Self::Group => "cgroup",
+        }
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn size(self) -> u8 {
+        if self == Self::Group { 8 } else { 4 }
+    }
+}
+
+/// The name of the thread that runs, in filters and keys.
+pub const THREAD_NAME: &str = "comm";
+
+/// The most bytes of the name of a thread (`TASK_COMM_LEN` of the kernel, less the NUL).
+pub const LONGEST_THREAD_NAME: usize = 15;
+
+/// Where a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextPlace {
+    /// In an input.
+    Input(usize),
+    /// It is the name of the thread that runs.
+    ThreadName,
+}
+
+impl TextPlace {
+    /// The input that it needs.
+    #[must_use]
+    pub fn input(self) -> Option<usize> {
+        match self {
+            Self::Input(field) => Some(field),
+            Self::ThreadName => None,
+        }
+    }
 }
 
 /// An argument that a program can read.
@@ -119,8 +182,28 @@ pub enum Readable {
         /// How its bits are read.
         kind: NumberKind,
     },
-    /// A text in an input.
-    Text(usize),
+    /// A text.
+    Text(TextPlace),
+}
+
+impl Readable {
+    /// The inputs that it needs.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<usize> {
+        match self {
+            Self::Number { number, .. } => number.inputs().collect(),
+            Self::Text(at) => at.input().into_iter().collect(),
+        }
+    }
+
+    /// What it needs of the thread that runs.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<ContextNumber> {
+        match self {
+            Self::Number { number, .. } => number.contexts().collect(),
+            Self::Text(_) => Vec::new(),
+        }
+    }
 }
 
 impl Number {
@@ -138,15 +221,27 @@ impl Number {
         }
     }
 
-    /// The inputs that it needs.
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {
+    fn places(&self) -> impl Iterator<Item = Place> {
         let places = match *self {
             Self::Known(_) => [None, None],
             Self::Read { at, other, .. } => [Some(at), other],
         };
-        places.into_iter().flatten().filter_map(|place| match place {
+        places.into_iter().flatten()
+    }
+
+    /// The inputs that it needs.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {
+        self.places().filter_map(|place| match place {
             Place::Input(field) => Some(field),
-            Place::Constant(_) => None,
+            Place::Constant(_) | Place::Context(_) => None,
+        })
+    }
+
+    /// What it needs of the thread that runs.
+    pub(crate) fn contexts(&self) -> impl Iterator<Item = ContextNumber> {
+        self.places().filter_map(|place| match place {
+            Place::Context(of) => Some(of),
+            Place::Input(_) | Place::Constant(_) => None,
         })
     }
 }
@@ -184,7 +279,7 @@ impl Condition {
     }
 
     fn add_inputs(&self, inputs: &mut Vec<usize>) {
-        let mut add = |field: usize| {
+        let add = |field: usize| {
             if !inputs.contains(&field) {
                 inputs.push(field);
             }
@@ -197,7 +292,18 @@ impl Condition {
             }
             Self::Not(inner) => inner.add_inputs(inputs),
             Self::Numbers { left, right, .. } => left.inputs().chain(right.inputs()).for_each(add),
-            Self::Text { field, .. } => add(*field),
+            Self::Text { at, .. } => at.input().into_iter().for_each(add),
+        }
+    }
+
+    /// What it needs of the thread that runs.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<ContextNumber> {
+        match self {
+            Self::Known(_) | Self::Text { .. } => Vec::new(),
+            Self::Or(left, right) | Self::And(left, right) => [left.contexts(), right.contexts()].concat(),
+            Self::Not(inner) => inner.contexts(),
+            Self::Numbers { left, right, .. } => left.contexts().chain(right.contexts()).collect(),
         }
     }
 }

@@ -23,7 +23,10 @@ pub use aggregate::{Aggregate, By, Interval, Pairing};
 pub use argument::{
     DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };
-pub use condition::{Condition, LONGEST_TEXT, Number, Operator, Place, Readable};
+pub use condition::{
+    Condition, ContextNumber, LONGEST_TEXT, LONGEST_THREAD_NAME, Number, Operator, Place, Readable, THREAD_NAME,
+    TextPlace,
+};
 pub use entries::{MAX_ENTRY_VALUES, PlannedEntry, SiteFrame};
 pub use event::{COMMON, EventField, KernelEvent};
 pub(crate) use expression::{MAX_DEPTH, MAX_NODES};
