@@ -1,5 +1,5 @@
-//! Collections that another thread changes while they are read: what is shown is a value that the program
-//! had, or is marked. Nobody can tell the rest, of which `docs/measured/whole.md` has the share.
+//! Collections that another thread changes while they are read: what is shown is marked, or it is what was
+//! in memory at one time. `docs/measured/whole.md` has the shares.
 
 use std::fs;
 
@@ -20,10 +20,12 @@ fn a_value_that_changes_while_it_is_read_is_marked() {
     let mut changed = Shown::default();
     for kind in KINDS {
         // Without another thread every value is the first version, and nothing is marked.
-        let quiet = torn(&program, kind, 200, None);
+        let quiet = torn(&program, &format!("torn:{kind}"), 200, None);
         assert_eq!(quiet, Shown { right: 200, ..Shown::default() }, "{kind}");
-        let all = torn(&program, kind, 2000, Some(1000));
+        let all = torn(&program, &format!("counted:{kind}"), 2000, Some(1000));
         assert_eq!(all.all(), 2000, "{kind}: {all:?}");
+        // Between two operations every value is right or marked.
+        assert_eq!(all.unmarked(), all.wrong_in_an_operation, "{kind}: {all:?}");
         changed.right += all.right;
         changed.right_and_changing += all.right_and_changing;
         changed.marked += all.marked;

@@ -1,13 +1,15 @@
 //! A collection that one thread changes while another one passes a marker with it: `torn KIND HITS PAUSE`.
 //! PAUSE is how many nanoseconds the thread waits between two versions; without it nothing is changed.
+//! `torn KIND states` prints what the collection is between any two operations on it.
 //!
-//! All elements of version V are V, and there are 1 + V % 8 of them, so that a value tells whether the
-//! program ever had it. Nobody but the thread reads the collection.
+//! All elements of version V are V, and there are 1 + V % 8 of them. Nobody but the thread reads the
+//! collection. `counted:KIND` shows a number before it too, which is odd while an operation changes it.
 
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, HashMap, LinkedList, VecDeque};
+use std::fmt::Debug;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use simple_markers::simple_mark;
@@ -25,170 +27,170 @@ fn stay_on(cpu: u32) {
 /// How many versions there are. A text has a letter for each.
 const VERSIONS: u32 = 24;
 
-struct Shared<T>(UnsafeCell<T>);
+/// A collection and what counts the beginnings and ends of the operations on it.
+#[repr(C)]
+struct Counted<T> {
+    operations: AtomicU32,
+    value: T,
+}
+
+/// Begins or ends an operation.
+fn step(operations: &AtomicU32) {
+    fence(Ordering::SeqCst);
+    operations.store(operations.load(Ordering::Relaxed) + 1, Ordering::SeqCst);
+}
+
+struct Shared<T>(UnsafeCell<Counted<T>>);
 
 // SAFETY: one thread uses the value. The other ones take its address.
 unsafe impl<T> Sync for Shared<T> {}
 
 /// A text in a structure.
+#[derive(Debug, Default)]
 struct Words {
     text: String,
 }
 
+#[derive(Debug, Default)]
 struct Numbers {
     numbers: [u32; 8],
 }
 
 /// A node of a list as in C.
+#[derive(Debug, Default)]
 struct Node {
     next: Option<Box<Node>>,
     version: u32,
 }
 
-trait Versions: Default {
-    /// Makes the next version of what is there.
-    fn change(&mut self, version: u32);
+trait Versions: Debug + Default {
+    /// Makes the next version of what is there, and calls `done` after each operation.
+    fn change(&mut self, version: u32, done: impl FnMut(&Self));
 }
 
-#[inline(never)]
-fn pass_array(value: &Numbers) {
-    simple_mark!(torn:array, "%p{}", *value, options(anchor));
-    black_box(value);
+macro_rules! pass {
+    ($function:ident, $kind:ident, $type:ty) => {
+        #[inline(never)]
+        fn $function(shared: &Counted<$type>) {
+            simple_mark!(torn:$kind, "%p{}", shared.value, options(anchor));
+            simple_mark!(counted:$kind, "%p{}", *shared, options(anchor));
+            black_box(shared);
+        }
+    };
 }
 
-#[inline(never)]
-fn pass_vec(value: &Vec<u32>) {
-    simple_mark!(torn:vec, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_ring(value: &VecDeque<u32>) {
-    simple_mark!(torn:ring, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_text(value: &Words) {
-    simple_mark!(torn:text, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_list(value: &LinkedList<u32>) {
-    simple_mark!(torn:list, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_nodes(value: &Node) {
-    simple_mark!(torn:nodes, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_map(value: &HashMap<u32, u32>) {
-    simple_mark!(torn:map, "%p{}", *value, options(anchor));
-    black_box(value);
-}
-
-#[inline(never)]
-fn pass_tree(value: &BTreeMap<u32, u32>) {
-    simple_mark!(torn:tree, "%p{}", *value, options(anchor));
-    black_box(value);
-}
+pass!(pass_array, array, Numbers);
+pass!(pass_vec, vec, Vec<u32>);
+pass!(pass_ring, ring, VecDeque<u32>);
+pass!(pass_text, text, Words);
+pass!(pass_list, list, LinkedList<u32>);
+pass!(pass_nodes, nodes, Node);
+pass!(pass_map, map, HashMap<u32, u32>);
+pass!(pass_tree, tree, BTreeMap<u32, u32>);
 
 fn length(version: u32) -> u32 {
     1 + version % 8
 }
 
 impl Versions for Vec<u32> {
-    fn change(&mut self, version: u32) {
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
         self.clear();
+        done(self);
         self.shrink_to(if version % 3 == 0 { 0 } else { 8 });
-        (0..length(version)).for_each(|_| self.push(version));
+        for _ in 0..length(version) {
+            self.push(version);
+            done(self);
+        }
     }
 }
 
 impl Versions for VecDeque<u32> {
-    fn change(&mut self, version: u32) {
-        (0..length(version)).for_each(|_| self.push_back(version));
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
+        for _ in 0..length(version) {
+            self.push_back(version);
+            done(self);
+        }
         while self.len() > length(version) as usize {
             self.pop_front();
+            done(self);
         }
     }
 }
 
 impl Versions for HashMap<u32, u32> {
-    fn change(&mut self, version: u32) {
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
         for key in 0..8 {
             if key < length(version) { self.insert(key, version) } else { self.remove(&key) };
+            done(self);
         }
     }
 }
 
 impl Versions for BTreeMap<u32, u32> {
-    fn change(&mut self, version: u32) {
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
         for key in 0..8 {
             if key < length(version) { self.insert(key, version) } else { self.remove(&key) };
+            done(self);
         }
     }
 }
 
 impl Versions for LinkedList<u32> {
-    fn change(&mut self, version: u32) {
-        (0..length(version)).for_each(|_| self.push_back(version));
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
+        for _ in 0..length(version) {
+            self.push_back(version);
+            done(self);
+        }
         while self.len() > length(version) as usize {
             self.pop_front();
+            done(self);
         }
     }
 }
 
-impl Default for Words {
-    fn default() -> Self {
-        Self { text: String::new() }
-    }
-}
-
 impl Versions for Words {
-    fn change(&mut self, version: u32) {
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
         self.text = (0..length(version)).map(|_| char::from(b'a' + version as u8)).collect();
-    }
-}
-
-impl Default for Numbers {
-    fn default() -> Self {
-        Self { numbers: [0; 8] }
+        done(self);
     }
 }
 
 impl Versions for Numbers {
-    fn change(&mut self, version: u32) {
-        self.numbers.iter_mut().for_each(|number| *black_box(number) = version);
-    }
-}
-
-impl Default for Node {
-    fn default() -> Self {
-        Self { next: None, version: 0 }
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
+        for index in 0..self.numbers.len() {
+            *black_box(&mut self.numbers[index]) = version;
+            done(self);
+        }
     }
 }
 
 impl Versions for Node {
-    fn change(&mut self, version: u32) {
+    fn change(&mut self, version: u32, mut done: impl FnMut(&Self)) {
         let mut next = None;
         (1..length(version).min(4)).for_each(|_| next = Some(Box::new(Node { next: next.take(), version })));
         self.version = version;
+        done(self);
         self.next = next;
+        done(self);
     }
 }
 
-fn run<T: Versions>(pass: fn(&T), hits: u64, pause: Option<Duration>) {
-    let value = Shared(UnsafeCell::new(T::default()));
+/// Prints what the value is between any two operations, from the first version on.
+fn print_states<T: Versions>() {
+    let mut value = T::default();
+    value.change(0, |_| ());
+    println!("{value:?}");
+    // The second round begins with the last version.
+    for version in (1..VERSIONS).chain(0..VERSIONS) {
+        value.change(version, |value| println!("{value:?}"));
+    }
+}
+
+fn run<T: Versions>(pass: fn(&Counted<T>), hits: u64, pause: Option<Duration>) {
+    let mut value = T::default();
+    value.change(0, |_| ());
+    let shared = &Shared(UnsafeCell::new(Counted { operations: AtomicU32::new(0), value }));
     let done = AtomicBool::new(false);
-    let shared = &value;
-    // SAFETY: the other thread does not run yet.
-    unsafe { (*shared.0.get()).change(0) };
     let is_running = AtomicBool::new(pause.is_none());
     std::thread::scope(|scope| {
         if let Some(pause) = pause {
@@ -200,7 +202,13 @@ fn run<T: Versions>(pass: fn(&T), hits: u64, pause: Option<Duration>) {
                 while !done.load(Ordering::Relaxed) {
                     version = (version + 1) % VERSIONS;
                     // SAFETY: only this thread uses the value.
-                    unsafe { (*shared.0.get()).change(version) };
+                    let Counted { operations, value } = unsafe { &mut *shared.0.get() };
+                    step(operations);
+                    value.change(version, |_| {
+                        step(operations);
+                        step(operations);
+                    });
+                    step(operations);
                     let start = Instant::now();
                     while start.elapsed() < pause {}
                 }
@@ -216,19 +224,25 @@ fn run<T: Versions>(pass: fn(&T), hits: u64, pause: Option<Duration>) {
     });
 }
 
+fn start<T: Versions>(pass: fn(&Counted<T>), words: &[String]) {
+    if words[2] == "states" {
+        return print_states::<T>();
+    }
+    let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
+    run(pass, number(2).unwrap_or(1), number(3).map(Duration::from_nanos));
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().collect();
-    let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
-    let (hits, pause) = (number(2).unwrap_or(1), number(3).map(Duration::from_nanos));
     match &*words[1] {
-        "vec" => run(pass_vec, hits, pause),
-        "ring" => run(pass_ring, hits, pause),
-        "map" => run(pass_map, hits, pause),
-        "tree" => run(pass_tree, hits, pause),
-        "list" => run(pass_list, hits, pause),
-        "text" => run(pass_text, hits, pause),
-        "array" => run(pass_array, hits, pause),
-        "nodes" => run(pass_nodes, hits, pause),
+        "vec" => start(pass_vec, &words),
+        "ring" => start(pass_ring, &words),
+        "map" => start(pass_map, &words),
+        "tree" => start(pass_tree, &words),
+        "list" => start(pass_list, &words),
+        "text" => start(pass_text, &words),
+        "array" => start(pass_array, &words),
+        "nodes" => start(pass_nodes, &words),
         other => panic!("{other}"),
     }
 }

@@ -16,16 +16,17 @@ fn main() {
     let source = std::fs::read_to_string(workspace().join("tests/whole/torn.rs")).expect("the source");
     let fixture = Fixture::new("torn").file("src/main.rs", &source);
     fixture::succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g"));
-    println!(
-        "| type | hits | right | right and changing | marked | wrong |\n| --- | ---: | ---: | ---: | ---: | ---: |"
-    );
+    let columns = ["marker", "hits", "right", "right and changing", "marked", "wrong", "in an operation"];
+    println!("| {} |\n| ---{} |", columns.join(" | "), " | ---:".repeat(columns.len() - 1));
     for kind in KINDS.into_iter().filter(|kind| words.len() < 3 || words.iter().any(|word| word == kind)) {
-        let all = torn(&fixture.built("torn"), kind, hits, Some(pause));
-        let [total, right, changing, marked, wrong] =
-            [all.all(), all.right, all.right_and_changing, all.marked, all.unmarked()];
-        println!("| {kind} | {total} | {right} | {changing} | {marked} | {wrong} |");
-        for (value, times) in all.wrong.iter().take(3) {
-            eprintln!("{times} times {value}");
+        for marker in [format!("torn:{kind}"), format!("counted:{kind}")] {
+            let all = torn(&fixture.built("torn"), &marker, hits, Some(pause));
+            let [total, right, changing, marked, wrong, operation] =
+                [all.all(), all.right, all.right_and_changing, all.marked, all.unmarked(), all.wrong_in_an_operation];
+            println!("| {marker} | {total} | {right} | {changing} | {marked} | {wrong} | {operation} |");
+            for (value, times) in all.wrong.iter().take(3) {
+                eprintln!("{times} times {value}");
+            }
         }
     }
 }
