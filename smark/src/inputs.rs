@@ -47,6 +47,9 @@ pub(crate) struct Filters {
     notes: NoteOptions,
     #[command(flatten)]
     views: ViewOptions,
+    /// Whether it is found out where async runtimes have the numbers of tasks.
+    #[arg(skip)]
+    pub(crate) finds_tasks: bool,
 }
 
 /// The options and operands that select files and markers.
@@ -92,6 +95,11 @@ enum Outcome {
 }
 
 impl Inputs {
+    /// Also finds out where async runtimes have the numbers of tasks.
+    pub(crate) fn find_tasks(&mut self) {
+        self.filters.finds_tasks = true;
+    }
+
     /// The selection by the options and all operands, where no operand is a file.
     pub(crate) fn selection(&self) -> anyhow::Result<Selection> {
         let patterns: Vec<String> =
@@ -235,6 +243,7 @@ impl Filters {
             let of_marks: Vec<Mark> = numbers.iter().filter_map(|&number| marks.get(number)).cloned().collect();
             let look = |input| {
                 let request = Request::new(detail).rules(rules).marks(&of_marks).describe_notes(said).views(views);
+                let request = request.find_tasks(self.finds_tasks);
                 let outcome = look(input, request, &folders, &selection);
                 progress.step();
                 outcome

@@ -72,7 +72,8 @@ EXIT STATUS
 const LINKER: &str = "link it with -Wl,--build-id (for Rust: -C link-arg=-Wl,--build-id)";
 
 impl Plan {
-    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<Status> {
+        self.inputs.find_tasks();
         let selected = self.inputs.select(console, Detail::Places, ALL_KERNELS)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);

@@ -269,6 +269,7 @@ fn the_kernel_computes_what_we_compute() {
             offset: FileOffset(offset),
             switch: None,
             entry_stack_pointer: None,
+            task: None,
             frame: None,
             inputs: inputs.to_vec(),
             arguments: Vec::new(),

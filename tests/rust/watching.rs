@@ -45,6 +45,7 @@ cfg_if::cfg_if! {
         mod split;
         mod stacks;
         mod structured;
+        mod tasks;
         mod thread_locals;
         mod timeline;
         mod torn;

@@ -124,6 +124,7 @@ fn plan() -> Plan {
             offset: FileOffset(0x1000),
             switch: None,
             entry_stack_pointer: None,
+            task: None,
             frame: None,
             inputs: Vec::new(),
             members: Vec::new(),

@@ -30,7 +30,7 @@ use gimli::constants as dw;
 
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
-use crate::location::{Expr, InfoOffset, Processor};
+use crate::location::{Expr, InfoOffset, Node, Piece, Processor, Source};
 use crate::types::{Language, Type, TypePath};
 #[cfg(any(test, feature = "fuzzing"))]
 use crate::views::NO_VIEWS;
@@ -297,6 +297,33 @@ impl<'s> DebugInfo<'s> {
         later: Option<Lookup>,
     ) -> Result<Lookup, Error> {
         self.names.lookup_outside(scope, name, file, line, later)
+    }
+
+    /// The numbers of the tasks that a thread runs, in the thread-local variables that views name: the view's name
+    /// of the variable, the address of the number, and its type.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit is malformed.
+    pub(crate) fn task_numbers(&self, views: &ViewTable) -> Result<Vec<(String, Expr, TypeRef)>, Error> {
+        let mut numbers = Vec::new();
+        for (name, view) in views.tasks() {
+            let path: Vec<&str> = view.scopes.iter().map(|scope| &**scope).chain([name]).collect();
+            for variable in self.names.statics.below(&path)? {
+                let (Some(location), Some(of)) =
+                    (self.locations.location_everywhere(variable)?, self.type_of(variable)?)
+                else {
+                    continue;
+                };
+                let [Piece { source: Source::Memory(start), .. }] = &*location.pieces else { continue };
+                let Some((offset, of)) = self.types.task_number(view, of)? else { continue };
+                let Node::ThreadLocal(start) = start.node() else { continue };
+                let Node::Constant(start) = start.node() else { continue };
+                let address = Expr::new(Node::ThreadLocal(Expr::constant(start.bits.wrapping_add(offset))));
+                numbers.extend(address.map(|address| (path.join("::"), address, of)));
+            }
+        }
+        Ok(numbers)
     }
 
     /// What a name means in a class of C++, or in the class that a pointer points at: its own member,

@@ -394,6 +394,21 @@ impl Statics<'_> {
         Ok(Static { die, is_variable: true, within, is_declaration, is_external })
     }
 
+    /// The statics of all units that have these names in their path, in this order: of their scopes, or their own.
+    /// In Rust the variable of a `thread_local!` is in a scope with the name that the source gives it.
+    pub(super) fn below(&self, path: &[&str]) -> Result<Vec<Die>, Error> {
+        let mut found = Vec::new();
+        for (name, known) in self.globals()?.iter().flat_map(|(name, all)| all.iter().map(move |known| (name, known))) {
+            let mut names = known.within.iter().chain([name]);
+            if path.iter().all(|wanted| names.any(|name| **name == *wanted.as_bytes())) {
+                found.push(known.die);
+            }
+        }
+        // The order of the table differs from run to run.
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// The definitions of all units, without those inside functions.
     fn globals(&self) -> Result<&Globals, Error> {
         if let Some(globals) = self.globals.get() {

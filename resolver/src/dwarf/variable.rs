@@ -54,6 +54,24 @@ impl<'s> Locations<'s> {
         }
     }
 
+    /// Where a variable is at all places. `None` if that differs from place to place, or is not known.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(super) fn location_everywhere(&self, variable: Die) -> Result<Option<Location>, Error> {
+        let evaluator =
+            Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0, takes_entry_values: false };
+        Ok(match self.said(variable)? {
+            LocationOrValue::Location(from, value) => match evaluator.attribute(from, &value) {
+                Ok(VariableLocation::At { location, range: None, .. }) => Some(location),
+                _ => None,
+            },
+            LocationOrValue::BySymbol(location) => Some(location),
+            LocationOrValue::Constant(..) | LocationOrValue::Nothing => None,
+        })
+    }
+
     /// The addresses where a variable is described and can be read, ascending. Adjacent ranges are
     /// joined. A variable with a single location or value for its scope has the whole address
     /// space.

@@ -93,6 +93,14 @@ impl Types<'_> {
         Ok(names)
     }
 
+    /// The number of a task in a thread-local variable: its offset in bytes, and its type. `None` if the view does
+    /// not fit the type of the variable.
+    pub(super) fn task_number(&self, view: &TypeView, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
+        let Some(part) = view.parts.iter().find(|part| &*part.name == "number") else { return Ok(None) };
+        let spot = self.spot(of, &part.paths)?.filter(|spot| spot.bit % 8 == 0 && spot.bits.is_none());
+        Ok(spot.map(|spot| (spot.bit / 8, spot.of)))
+    }
+
     /// What a view makes of a type. `None` if it does not fit.
     fn fitted(&self, view: &TypeView, of: TypeRef) -> Result<Option<RawView>, Error> {
         if view.kind == ViewKind::Record {
@@ -250,7 +258,7 @@ impl Types<'_> {
                 }
             }
             ViewKind::SmallSequence | ViewKind::SmallText => return self.fitted_small(kind, spots),
-            ViewKind::Record | ViewKind::Tuple | ViewKind::Variant => return Ok(None),
+            ViewKind::Record | ViewKind::Tuple | ViewKind::Variant | ViewKind::Task => return Ok(None),
         };
         Ok(Some(RawView::Collection { layout, is_set: get("set").is_some(), key, value: get("value") }))
     }

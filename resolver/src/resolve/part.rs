@@ -17,7 +17,7 @@ use super::markers::MarkerBuilder;
 use super::marks::{FoundMarks, MarkSearch};
 use super::request::{Detail, Request};
 use super::{Diagnostic, DiagnosticKind, DiagnosticSeverity, NoteSections, ResolvedImage, SurvivalUnknown};
-use super::{absence, functions, ghosts, line_table_sites, marks, notes, same_files};
+use super::{absence, functions, ghosts, line_table_sites, marks, notes, same_files, tasks};
 use crate::address::FileOffset;
 use crate::debug_files::Store;
 use crate::image::{Image, ImageKind, SDT_BASE, SDT_NOTES};
@@ -33,7 +33,7 @@ pub(super) struct Part {
 impl Part {
     /// The markers of one image. `path` names it in the answer.
     pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
-        let Request { detail, debug_files, rules, wants_note, notes: said, marks, views } = request;
+        let Request { detail, debug_files, rules, wants_note, notes: said, marks, views, finds_tasks } = request;
         let detail = if marks.is_empty() || detail != Detail::Names { detail } else { Detail::Places };
         let mut diagnostics = Diagnostics::default();
         let opened = Store::default();
@@ -86,6 +86,10 @@ impl Part {
             absence::find(&mut markers, debug, files.named());
         }
 
+        let tasks = match site_debug.get().filter(|_| finds_tasks && !markers.is_empty()) {
+            Some(debug) => tasks::find(debug.info(), views),
+            None => Vec::new(),
+        };
         debug.report(&mut diagnostics);
         if let Some(problem) = image.symbol_problem() {
             diagnostics.error(problem);
@@ -113,6 +117,7 @@ impl Part {
                 semaphores: image.has_section(".probes"),
                 any: image.has_section(".text"),
             },
+            tasks,
         };
         Self { image, why_unknown }
     }

@@ -39,6 +39,8 @@ pub struct Request<'c> {
     pub notes: &'c NoteDescriptions,
     /// Views of a user, which come before the built-in ones.
     pub views: &'c ViewTable,
+    /// Whether it is found out where the image has the numbers of tasks, which reads all debug information.
+    pub finds_tasks: bool,
 }
 
 impl<'c> Request<'c> {
@@ -53,7 +55,14 @@ impl<'c> Request<'c> {
             notes: &NO_DESCRIPTIONS,
             marks: &[],
             views: &NO_VIEWS,
+            finds_tasks: false,
         }
+    }
+
+    /// The same with the numbers of tasks.
+    #[must_use]
+    pub fn find_tasks(self, finds_tasks: bool) -> Self {
+        Self { finds_tasks, ..self }
     }
 
     /// The same with separate debug files.

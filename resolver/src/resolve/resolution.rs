@@ -11,6 +11,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use super::mark_problem::UnplacedMark;
 use super::note_facts::{NoteDescription, NoteSections};
 use super::site_place::SitePlace;
+use super::tasks::RuntimeTask;
 use super::words_mistake::WordsMistake;
 use super::{
     Diagnostic, EntryReading, Exactness, ExactnessReason, FrameEntry, LineProblem, Mismatch, Predecessor, ProbeVerdict,
@@ -93,6 +94,8 @@ pub struct ResolvedImage {
     pub unplaced: Vec<UnplacedMark>,
     /// Which sections it has that come with notes of static probes.
     pub note_sections: NoteSections,
+    /// Where async runtimes keep which task a thread runs, if it was asked for.
+    pub tasks: Vec<RuntimeTask>,
 }
 
 /// Where the debug information of an image was found.

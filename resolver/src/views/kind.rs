@@ -29,6 +29,8 @@ pub(crate) enum ViewKind {
     Function,
     Blocks,
     BlockRange,
+    /// Of a thread-local variable and not of a type: the number of the task that the thread runs.
+    Task,
 }
 
 /// Whether a view needs a part.
@@ -109,6 +111,7 @@ impl ViewKind {
             Self::Once => &[("state", Required), ("value", Required)],
             Self::Duration => &[("seconds", Required), ("nanoseconds", Required)],
             Self::Internet => &[("octets", Required)],
+            Self::Task => &[("number", Required)],
             Self::Value => &[("value", Required), ("key", Optional)],
             Self::Tuple => &[("first", Required), ("next", Optional), ("item", Required)],
             Self::Variant => &[("index", Required), ("first", Required), ("next", Required), ("item", Required)],

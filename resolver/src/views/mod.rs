@@ -98,6 +98,14 @@ impl ViewTable {
         self.views.is_empty()
     }
 
+    /// The views for thread-local variables that have the number of a task, with the names of these: those of
+    /// async runtimes that are known, and those of a user.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = (&str, &TypeView)> {
+        let all = [self, &*RUST].into_iter().flat_map(|table| &table.views);
+        let named = all.flat_map(|(name, views)| views.iter().map(move |view| (&**name, view)));
+        named.filter(|(_, view)| view.kind == ViewKind::Task)
+    }
+
     /// The views for types of this name, which has neither path nor parameters.
     pub(crate) fn called(&self, name: &str) -> &[TypeView] {
         self.views.get(name).map_or(&[], |views| views)

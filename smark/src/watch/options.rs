@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use simple_markers_resolver::export::ExportSettings;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::plan::{DoubtfulValues, TASK};
 use simple_markers_tracer::planning::ValueBudget;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::{Child, Engine, Mode};
@@ -201,6 +201,7 @@ impl Watch {
         if let (Question::Time { from, to, key: IntervalSubject::Call, .. }, None) = (&question, &self.plan) {
             filters.add_calls(from, to)?;
         }
+        filters.finds_tasks = question.names(TASK) || self.filter.as_ref().is_some_and(|filter| filter.names(TASK));
         Ok(Options {
             doubtful: self.choice.doubtful(self.strict)?,
             sites: self.choice.settings(),

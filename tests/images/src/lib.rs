@@ -573,6 +573,7 @@ pub fn everything() -> Resolution {
         recorder: None,
         unplaced: Vec::new(),
         note_sections: Default::default(),
+        tasks: Vec::new(),
     };
     let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
     let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", ImageKind::Relocatable, object) };

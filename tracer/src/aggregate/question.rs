@@ -7,9 +7,7 @@ use simple_markers_resolver::export::fetch::NumberKind;
 
 use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
-use crate::plan::{
-    Aggregate, By, Input, Interval, MAX_WORDS, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable,
-};
+use crate::plan::{Aggregate, By, Input, Interval, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable};
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +67,16 @@ impl Question {
         match self {
             Self::Hits | Self::Processes | Self::Values(_) | Self::Histogram(_) => true,
             Self::Time { from, to, .. } => from == marker || to == marker,
+        }
+    }
+
+    /// Whether it asks for an argument of this name.
+    #[must_use]
+    pub fn names(&self, argument: &str) -> bool {
+        match self {
+            Self::Hits | Self::Processes => false,
+            Self::Values(name) | Self::Histogram(name) => **name == *argument,
+            Self::Time { key, by, .. } => key.argument() == Some(argument) || by.as_deref() == Some(argument),
         }
     }
 
@@ -181,16 +189,8 @@ impl Plan {
 /// be read.
 fn frame(site: &mut PlannedSite) -> Option<Readable> {
     const SIZE: u8 = 8;
-    let input = Input::Number(site.entry_stack_pointer.clone()?);
-    let known = site.inputs.iter().position(|known| *known == input);
-    let words: usize = site.inputs.iter().map(Input::words).sum();
-    if site.recorded.is_some() || known.is_none() && words + input.words() > MAX_WORDS {
-        return None;
-    }
-    let field = known.unwrap_or_else(|| {
-        site.inputs.push(input);
-        site.inputs.len() - 1
-    });
+    let input = Input::Number(site.entry_stack_pointer.clone().filter(|_| site.recorded.is_none())?);
+    let field = site.read_also(input)?;
     let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
     Some(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
 }

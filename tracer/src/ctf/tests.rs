@@ -39,6 +39,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         offset: FileOffset(address - 0x1000),
         switch: None,
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs: Vec::new(),
         arguments: arguments.into_iter().map(argument).collect(),

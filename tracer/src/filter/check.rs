@@ -16,7 +16,7 @@ use super::parse::{Comparison, Operand, Syntax, Term};
 use crate::arch::Platform;
 use crate::plan::{
     Condition, ContextNumber, FieldPlace, Input, LONGEST_TEXT, LONGEST_THREAD_NAME, Number, Operator, Place,
-    PlannedSite, Readable, Reading, Source, THREAD_NAME, TextPlace,
+    PlannedSite, Readable, Reading, Source, TASK, THREAD_NAME, TextPlace,
 };
 
 impl Filter {
@@ -144,7 +144,7 @@ impl SiteCheck<'_> {
 /// Whether a site has an argument of this name, or a member, or the kernel knows it of each hit.
 #[must_use]
 pub fn has(name: &str, site: &PlannedSite) -> bool {
-    !named(name, site).is_empty() || member::is_member(name, site) || context(name).is_some()
+    !named(name, site).is_empty() || member::is_member(name, site) || name == TASK || context(name).is_some()
 }
 
 /// The names for the values of an argument or a member; `None` if they have none.
@@ -177,11 +177,21 @@ fn context(name: &str) -> Option<Readable> {
     Some(Readable::Number { number, size: of.size(), kind: NumberKind::Unsigned })
 }
 
-fn argument_or_context(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
-    match context(name).filter(|_| named(name, site).is_empty()) {
-        Some(context) => Ok(context),
-        None => argument(name, site),
+fn argument_or_context(name: &Arc<str>, site: &mut PlannedSite) -> Result<Readable, Mismatch> {
+    match named(name, site)[..] {
+        [] if &**name == TASK => task(site),
+        [] => context(name).map_or_else(|| argument(name, site), Ok),
+        _ => argument(name, site),
     }
+}
+
+/// The number of the task that the thread runs, which the site reads in addition.
+fn task(site: &mut PlannedSite) -> Result<Readable, Mismatch> {
+    const SIZE: u8 = 8;
+    let input = Input::Number(site.task.clone().filter(|_| site.recorded.is_none()).ok_or(Mismatch::NoTask)?);
+    let field = site.read_also(input).ok_or(Mismatch::NoTask)?;
+    let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
+    Ok(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
 }
 
 fn argument(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {

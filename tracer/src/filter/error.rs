@@ -150,6 +150,8 @@ pub enum Mismatch {
         /// Why, for people.
         why: Option<String>,
     },
+    /// It is not known where an async runtime keeps which task a thread runs, or there are several.
+    NoTask,
     /// A floating-point argument.
     Float,
     /// An array.
@@ -252,6 +254,9 @@ impl Display for Mismatch {
                 let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 write!(f, "`{name}`, which is doubtful there{why}; --include doubtful takes it")
             }
+            Self::NoTask => f.write_str(
+                "it is not known which task runs: the debug information has no async runtime that a view describes, or several",
+            ),
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),
             Self::Array => f.write_str("this is an array: only numbers and texts can be compared and counted"),
             Self::Incomparable { name, type_name, members } => {

@@ -41,6 +41,12 @@ impl Filter {
     pub fn syntax(&self) -> &Syntax {
         &self.syntax
     }
+
+    /// Whether it has an argument of this name.
+    #[must_use]
+    pub fn names(&self, argument: &str) -> bool {
+        self.syntax.names(argument)
+    }
 }
 
 /// A condition as it was written.
@@ -54,6 +60,17 @@ pub enum Syntax {
     Not(Box<Syntax>),
     /// Two operands are compared.
     Compare(Comparison),
+}
+
+impl Syntax {
+    fn names(&self, argument: &str) -> bool {
+        let is_it = |operand: &Operand| matches!(&operand.term, Term::Name(name) if **name == *argument);
+        match self {
+            Self::Or(left, right) | Self::And(left, right) => left.names(argument) || right.names(argument),
+            Self::Not(inner) => inner.names(argument),
+            Self::Compare(comparison) => is_it(&comparison.left) || is_it(&comparison.right),
+        }
+    }
 }
 
 /// A comparison.

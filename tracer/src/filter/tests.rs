@@ -209,6 +209,7 @@ fn site() -> PlannedSite {
         offset: FileOffset(0),
         switch: None,
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs: vec![
             Input::Number(address()),

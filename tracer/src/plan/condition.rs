@@ -147,6 +147,9 @@ impl ContextNumber {
 /// The name of the thread that runs, in filters and keys.
 pub const THREAD_NAME: &str = "comm";
 
+/// The number of the async runtime's task that the thread runs, in filters and keys.
+pub const TASK: &str = "task";
+
 /// The most bytes of the name of a thread (`TASK_COMM_LEN` of the kernel, less the NUL).
 pub const LONGEST_THREAD_NAME: usize = 15;
 

@@ -183,7 +183,8 @@ impl Plan {
             None => None,
         };
         let image = self.markers.get(site.marker).map(|marker| marker.image);
-        let computed = site.frame.iter().map(|frame| &frame.stack_pointer).chain(&site.entry_stack_pointer);
+        let computed =
+            site.frame.iter().map(|frame| &frame.stack_pointer).chain(&site.entry_stack_pointer).chain(&site.task);
         let mut nested = Vec::new();
         computed.for_each(|of| of.add_entry_values(&mut nested));
         let what = match entry {

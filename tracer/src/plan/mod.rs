@@ -24,7 +24,7 @@ pub use argument::{
     DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };
 pub use condition::{
-    Condition, ContextNumber, LONGEST_TEXT, LONGEST_THREAD_NAME, Number, Operator, Place, Readable, THREAD_NAME,
+    Condition, ContextNumber, LONGEST_TEXT, LONGEST_THREAD_NAME, Number, Operator, Place, Readable, TASK, THREAD_NAME,
     TextPlace,
 };
 pub use entries::{MAX_ENTRY_VALUES, PlannedEntry, SiteFrame};

@@ -17,7 +17,7 @@ use super::condition::Condition;
 use super::entries::{PlannedEntry, SiteFrame};
 use super::event::KernelEvent;
 use super::expression::{deserialize_maybe, serialize_maybe};
-use super::input::Input;
+use super::input::{Input, MAX_WORDS};
 use super::left_out::LeftOut;
 use crate::arch::Platform;
 
@@ -135,6 +135,15 @@ pub struct PlannedSite {
         skip_serializing_if = "Option::is_none"
     )]
     pub entry_stack_pointer: Option<Expr>,
+    /// The number of the async runtime's task that the thread runs, 0 if it runs none. `None` if it is not known where
+    /// the runtime keeps it.
+    #[serde(
+        default,
+        serialize_with = "serialize_maybe",
+        deserialize_with = "deserialize_maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<Expr>,
     /// The frame of the site, if an input has values of the entry of its function.
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub frame: Option<SiteFrame>,
@@ -183,6 +192,19 @@ pub enum CallExit {
 }
 
 impl PlannedSite {
+    /// The number of an input, which is added if the site does not have it. `None` if there is no room for it.
+    pub(crate) fn read_also(&mut self, input: Input) -> Option<usize> {
+        let known = self.inputs.iter().position(|known| *known == input);
+        let words: usize = self.inputs.iter().map(Input::words).sum();
+        if known.is_none() && words + input.words() > MAX_WORDS {
+            return None;
+        }
+        Some(known.unwrap_or_else(|| {
+            self.inputs.push(input);
+            self.inputs.len() - 1
+        }))
+    }
+
     /// The site of hits that have no place in the code of an image.
     #[must_use]
     pub(crate) fn without_code(
@@ -200,6 +222,7 @@ impl PlannedSite {
             offset: FileOffset(0),
             switch: None,
             entry_stack_pointer: None,
+            task: None,
             frame: None,
             inputs,
             arguments,

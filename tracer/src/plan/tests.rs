@@ -72,6 +72,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         offset: FileOffset(u64::MAX),
         switch: None,
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),

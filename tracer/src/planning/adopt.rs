@@ -69,6 +69,7 @@ impl PlannedSite {
     /// Leaves out the inputs that no program can read.
     fn settle(&mut self, target: &Target) {
         self.entry_stack_pointer.take_if(|of| !is_readable(of, target));
+        self.task.take_if(|of| !is_readable(of, target));
         let checked = self.inputs.iter().map(|input| input::check(input, target));
         let mut next = 0;
         let fields: Vec<Result<usize, Uncompilable>> = checked

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
+    self, ArgumentOmission, ExportError, MemberFetch, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
+    ValueBytes, fetch_member,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
-    Argument, Marker, Origin, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
+    Argument, Marker, Origin, Reason, ResolvedImage, RuntimeTask, SitePlace, Verdict, format_with_names,
 };
-use simple_markers_resolver::types::{Names, ReadTable, Shape, Type};
+use simple_markers_resolver::types::{Language, MemberPlace, Names, ReadTable, Shape, Type};
 
 use super::entry::EntryBuilder;
 use super::recorded::{self, RecordedArgument};
@@ -146,6 +147,7 @@ impl Plan {
                     let mut site =
                         site(&point, number, (marker, &names), &target, thread_locals, settings, (reads, &mut entry));
                     site.frame = entry.add_to(&mut self.entries);
+                    site.task = task_number(&image.tasks, thread_locals).filter(|of| is_readable(of, &target));
                     self.sites.push(site);
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
@@ -286,6 +288,7 @@ fn site(
         offset: point.offset,
         switch: point.switch.map(|switch| switch.offset),
         entry_stack_pointer: point.site.entry_stack_pointer.clone().filter(|of| is_readable(of, target)),
+        task: None,
         frame: None,
         inputs,
         arguments,
@@ -363,6 +366,29 @@ fn readable_parts(bytes: ValueBytes, target: &Target) -> (ValueBytes, Vec<Range<
     }
 }
 
+/// The number of the task that a thread runs. `None` if it is not known, or there are several runtimes.
+fn task_number(tasks: &[RuntimeTask], thread_locals: &ThreadLocals) -> Option<Expr> {
+    let [RuntimeTask { address, of, .. }] = tasks else { return None };
+    let address = thread_locals.located(address)?;
+    let size = u32::try_from(of.size?).ok()?;
+    match u8::try_from(size).ok().filter(|size| matches!(size, 4 | 8)) {
+        // An optional number that is never 0 is 0 where there is none.
+        Some(size) => Expr::new(Node::Memory { address, size, to: ValueType::Generic }),
+        None => {
+            // `Some(Id(number))`
+            let mut place = MemberPlace::new(of);
+            for name in ["Some", "0", "0"] {
+                place = place.member(name, Language::Rust).ok()?;
+            }
+            let (place, content) = place.content(Language::Rust, false).ok()?;
+            match fetch_member(&ValueBytes::Memory { address, size }, &[], &place, &content).ok()? {
+                MemberFetch::Number { value, .. } => Some(value),
+                _ => None,
+            }
+        }
+    }
+}
+
 /// Whether a program can compute a number.
 pub(super) fn is_readable(of: &Expr, target: &Target) -> bool {
     input::check(&Input::Number(of.clone()), target).is_ok()
@@ -401,6 +427,7 @@ fn recorded_site(
         offset: point.offset,
         switch: Some(switch.offset),
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs,
         arguments,

@@ -101,6 +101,7 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         offset: FileOffset(offset),
         switch: None,
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs: Vec::new(),
         arguments: Vec::new(),

@@ -59,6 +59,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         offset: site.offset,
         switch: None,
         entry_stack_pointer: None,
+        task: None,
         frame: None,
         inputs: Vec::new(),
         arguments: arguments.map(argument).collect(),

@@ -1,0 +1,33 @@
+//! Where async runtimes keep the number of the task that a thread runs: in thread-local variables that views
+//! name (`docs/views.md`).
+
+use std::sync::Arc;
+
+use crate::dwarf::DebugInfo;
+use crate::location::Expr;
+use crate::types::Type;
+use crate::views::ViewTable;
+
+/// The number of the task that a thread runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuntimeTask {
+    /// The thread-local variable, as the view names it: `tokio::runtime::context::CONTEXT`.
+    pub variable: Arc<str>,
+    /// The address of the number.
+    pub address: Expr,
+    /// The type of the number, which may be optional. A number of 0 is no task.
+    pub of: Arc<Type>,
+}
+
+/// The numbers in an image. What cannot be read has none.
+pub(super) fn find(info: &DebugInfo<'_>, views: &ViewTable) -> Vec<RuntimeTask> {
+    let mut tasks: Vec<RuntimeTask> = Vec::new();
+    for (variable, address, of) in info.task_numbers(views).unwrap_or_default() {
+        let Ok(of) = info.describe_type(Some(of), 0) else { continue };
+        // Several units may describe the variable.
+        if tasks.iter().all(|known| known.address != address) {
+            tasks.push(RuntimeTask { variable: variable.into(), address, of });
+        }
+    }
+    tasks
+}
