@@ -8,12 +8,16 @@ use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::bpf::program::{FrameLookup, ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{KernelOffsets, Target, count::count};
+use simple_markers_tracer::stack::{ProgramStack, StackSettings};
+
+/// The kernel's frames, and a copy of the program's stack.
+const STACKS: StackSettings = StackSettings { program: Some(ProgramStack::Copy { size: 1 << 16 }), has_kernel: true };
 
 fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };
     let again = Plan::from_json(read.to_json().to_string().as_bytes());
     assert_eq!(again.as_ref(), Ok(&read));
-    let settings = ProgramSettings { processes: ProcessFilter::Set, with_stack: true, waits: None };
+    let settings = ProgramSettings { processes: ProcessFilter::Set, stacks: STACKS, waits: None };
     for thread_pointer in [None, Some(0x1000)] {
         let kernel = KernelOffsets { thread_pointer, identity: Some(TaskOffsets::default()) };
         let mut plan = Plan::default();

@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::plan::{Input, PlannedSite};
-use simple_markers_tracer::record::{FRAMES, Layout, Record, SITE};
+use simple_markers_tracer::record::{Layout, Record, SITE};
+use simple_markers_tracer::stack::{FRAMES, ProgramStack, StackSettings};
 use simple_markers_tracer::text::{self, Format};
 use simple_markers_tracer::{Hit, Plan};
 
+const COPIED: StackSettings = StackSettings { program: Some(ProgramStack::Copy { size: 1024 }), has_kernel: true };
+
 static PLAN: LazyLock<(Plan, Vec<Layout>)> = LazyLock::new(|| {
     let plan = Plan::from_json(include_bytes!("../seeds/plan/kinds.json")).expect("a plan");
-    let layout = |site: &PlannedSite| Layout::new(site.inputs.iter().map(Input::kind)).with_stack();
+    let layout = |site: &PlannedSite| Layout::new(site.inputs.iter().map(Input::kind)).with_stacks(COPIED);
     let layouts = plan.sites.iter().map(layout).collect();
     (plan, layouts)
 });
@@ -21,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     let (plan, layouts) = &*PLAN;
     let Some((site, rest)) = input.split_first() else { return };
     let number = usize::from(*site) % plan.sites.len();
-    let size = usize::from(layouts[number].size());
+    let size = usize::from(layouts[number].size()) + layouts[number].copy_size() as usize;
     let mut record = rest.to_vec();
     record.resize(record.len().max(size), 0);
     record[usize::from(SITE)..][..4].copy_from_slice(&(number as u32).to_ne_bytes());
@@ -31,5 +34,6 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(hit.values().count(), arguments);
     assert_eq!(text::json(&hit)["args"].as_array().map(Vec::len), Some(arguments));
     Format::new(&hit.marker.format).write(&hit, &mut String::new());
-    assert!(hit.stack().expect("a stack").addresses().count() <= usize::from(FRAMES));
+    assert!(hit.kernel_stack().expect("a stack").addresses().count() <= usize::from(FRAMES));
+    assert!(hit.copied_stack().expect("a stack").memory().len() <= 1024);
 });

@@ -1,12 +1,14 @@
 //! `smark`: finds simple markers in built programs. This crate is the command line over the library
 //! `simple_markers_resolver`: options, files, terminal, exit status.
 
+mod call_frames;
 mod check;
 mod choice;
 mod compressed;
 mod config;
 mod console;
 mod containers;
+mod copied_stack;
 mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
@@ -17,6 +19,7 @@ mod export;
 mod files;
 mod fix;
 mod inputs;
+mod kernel_frames;
 mod kernels;
 mod left_out;
 mod libraries;
@@ -36,6 +39,7 @@ mod project;
 mod quantity;
 mod rates;
 mod record;
+mod registers;
 mod report;
 mod show;
 mod sinks;

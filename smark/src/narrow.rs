@@ -156,7 +156,7 @@ impl HitQuery<'_> {
 /// The option that a question comes from.
 fn option(question: &Question) -> &'static str {
     match question {
-        Question::Hits | Question::Processes => "--where",
+        Question::Hits | Question::Processes | Question::Stacks { .. } => "--where",
         Question::Values(_) => "--by",
         Question::Histogram(_) => "--hist",
         Question::Time { key: IntervalSubject::Call, by: None, .. } => "--time",

@@ -10,13 +10,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::resolve::{Marker, Site, SitePlace, source_name};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
+use simple_markers_tracer::aggregate::StackCount;
+use simple_markers_tracer::plan::PlannedImage;
+use simple_markers_tracer::stack::{CopiedStack, Stack};
 
 use crate::console::Console;
-use crate::mapped_symbols::MappedSymbols;
+use crate::copied_stack::{self, CodePlace, StackEnd};
+use crate::kernel_frames::KernelFrames;
+use crate::mapped_symbols::{HitPlace, MappedSymbols, RegionCache};
 use crate::symbols::{Function, Symbols};
 
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
@@ -59,6 +64,7 @@ fn chain(marker: &Marker, site: &Site) -> Vec<Function> {
 pub(crate) struct Stacks {
     chains: Chains,
     files: MappedSymbols,
+    kernel: KernelFrames,
     /// How many stacks had more frames than are read.
     cut: u64,
 }
@@ -73,30 +79,108 @@ struct Frame {
     functions: Vec<Function>,
 }
 
-impl Stacks {
-    /// `folders` have separate debug files.
-    pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains) -> Self {
-        Self { chains, files: MappedSymbols::new(folders, Symbols::load), cut: 0 }
+impl Frame {
+    /// Appends it, a function a line.
+    fn write(&self, out: &mut String) {
+        if self.functions.iter().all(|function| function.name.is_none()) {
+            // Writing to a String cannot fail.
+            let _ = match &self.place {
+                Some((path, at)) => writeln!(out, "{INDENT}{:#x} ({})", self.address, place(path, *at)),
+                None => writeln!(out, "{INDENT}{:#x}", self.address),
+            };
+            return;
+        }
+        for function in &self.functions {
+            out.push_str(INDENT);
+            out.push_str(&shown(&source_name(function.name.as_deref().unwrap_or("?"))));
+            let _ = match (&function.file, function.line, &self.place) {
+                (Some(file), Some(line), _) => write!(out, " at {}:{line}", shown(file)),
+                (Some(file), None, _) => write!(out, " at {}", shown(file)),
+                (None, _, Some((path, at))) => write!(out, " ({})", place(path, *at)),
+                (None, _, None) => Ok(()),
+            };
+            out.push_str(if function.is_inlined { " (inlined)\n" } else { "\n" });
+        }
     }
 
-    /// The frames of a hit, and whether more follow.
-    fn frames(&mut self, hit: &Hit<'_>) -> (Vec<Frame>, bool) {
-        let Some(stack) = hit.stack() else { return (Vec::new(), false) };
-        self.cut += u64::from(stack.is_cut);
-        self.files.enter(hit);
-        let mut addresses = stack.addresses();
-        if hit.marker.event.is_some() {
-            // The program stands where the kernel returns to.
-            let frames = addresses.filter(|address| *address > 0);
-            return (frames.map(|address| self.call(hit, 0, address, address)).collect(), stack.is_cut);
+    fn json(&self) -> Json {
+        let function = |it: &Function| {
+            json!({
+                "function": it.name.as_deref(), "file": it.file.as_deref(),
+                "line": it.line, "inlined": it.is_inlined,
+            })
+        };
+        let linked = self.place.as_ref().and_then(|(_, at)| at.map(|at| format!("{at:#x}")));
+        json!({
+            "address": format!("{:#x}", self.address),
+            "image": self.place.as_ref().map(|(path, _)| path.to_string_lossy()),
+            "image_address": linked,
+            "functions": self.functions.iter().map(function).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Stacks {
+    /// `folders` have separate debug files, `processes` what they have mapped as far as that is known already.
+    pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains, processes: RegionCache) -> Self {
+        Self {
+            chains,
+            files: MappedSymbols::new(folders, Symbols::load, processes),
+            kernel: KernelFrames::new(),
+            cut: 0,
         }
-        let Some(first) = addresses.next() else { return (Vec::new(), stack.is_cut) };
-        let mut frames = vec![self.site(hit, first)];
+    }
+
+    /// The frames of the program at a hit, and why they end; `None` if they are not recorded.
+    fn frames(&mut self, hit: &Hit<'_>) -> Option<(Vec<Frame>, StackEnd)> {
+        self.files.enter(hit.image);
+        let (places, end) = match (hit.copied_stack(), hit.stack()) {
+            (Some(stack), _) => self.unwound(hit, &stack),
+            (None, Some(stack)) => (Self::followed(hit, stack), StackEnd::of_followed(&stack)),
+            (None, None) => return None,
+        };
+        self.cut += u64::from(end == StackEnd::MostFrames);
+        let first = places.first().copied();
+        let is_marker = hit.marker.event.is_none();
+        let load_bias = match first {
+            Some(first) if is_marker => first.address.wrapping_sub(hit.site.probe.0),
+            _ => 0,
+        };
+        let frame = |(number, place): (usize, CodePlace)| match first {
+            Some(first) if is_marker && number == 0 => self.site(hit, first.address),
+            Some(first) if is_marker => self.call(hit, load_bias, first.address, place),
+            _ => self.call(hit, 0, place.address, place),
+        };
+        Some((places.into_iter().enumerate().map(frame).collect(), end))
+    }
+
+    /// The places in the code that the kernel found by frame pointers.
+    fn followed(hit: &Hit<'_>, stack: Stack<'_>) -> Vec<CodePlace> {
+        // The call is before the address to which it returns. A thread's first frame has none. At an event of the
+        // kernel the program stands where the kernel returns to.
+        let is_marker = hit.marker.event.is_none();
+        let place = |(number, address): (usize, u64)| CodePlace { address, is_behind_call: number > 0 || !is_marker };
+        let places = stack.addresses().enumerate().map(place);
+        places
+            .enumerate()
+            .filter(|(number, it)| it.address > 0 || *number == 0 && is_marker)
+            .map(|(_, it)| it)
+            .collect()
+    }
+
+    /// The places in the code that call frame information leads to.
+    fn unwound(&mut self, hit: &Hit<'_>, stack: &CopiedStack<'_>) -> (Vec<CodePlace>, StackEnd) {
+        let first = stack.instruction_pointer().unwrap_or_default();
         let load_bias = first.wrapping_sub(hit.site.probe.0);
-        // The call is before the address to which it returns. A thread's first frame has none.
-        let calls = addresses.filter(|address| *address > 0);
-        frames.extend(calls.map(|address| self.call(hit, load_bias, first, address)));
-        (frames, stack.is_cut)
+        copied_stack::frames(stack, &mut |place| {
+            let address = place.instruction();
+            let Some((path, linked)) = self.located(hit, load_bias, first, address) else {
+                return Err(StackEnd::NoFile);
+            };
+            let linked = linked.ok_or(StackEnd::NoFile)?;
+            let information = self.files.call_frames(&path).ok_or(StackEnd::NoInformation)?;
+            Ok((information, address.wrapping_sub(linked)))
+        })
     }
 
     fn site(&mut self, hit: &Hit<'_>, address: u64) -> Frame {
@@ -114,77 +198,114 @@ impl Stacks {
         Frame { address, place: Some((path, Some(hit.site.address.0))), functions }
     }
 
-    fn call(&mut self, hit: &Hit<'_>, load_bias: u64, first: u64, address: u64) -> Frame {
-        let own = Path::new(&hit.image.path);
-        let in_own = address.wrapping_sub(load_bias);
-        let place = match self.files.symbols(own) {
-            Some(symbols) if symbols.has(in_own) => Some((own.to_owned(), Some(in_own))),
-            _ => self.files.mapped(hit, first, address),
-        };
+    fn call(&mut self, hit: &Hit<'_>, load_bias: u64, first: u64, code: CodePlace) -> Frame {
+        let place = self.located(hit, load_bias, first, code.address);
+        self.named(code, place)
+    }
+
+    /// The frame at a place in the code, which is in a file and at a link-time address.
+    fn named(&mut self, code: CodePlace, place: Option<(PathBuf, Option<u64>)>) -> Frame {
         let functions = match &place {
-            Some((path, Some(linked))) => self.files.symbols(path).map(|it| it.functions(linked.wrapping_sub(1))),
+            Some((path, Some(linked))) => {
+                let instruction = linked.wrapping_sub(code.is_behind_call.into());
+                self.files.symbols(path).map(|it| it.functions(instruction))
+            }
             _ => None,
         };
-        Frame { address, place, functions: functions.unwrap_or_default() }
+        Frame { address: code.address, place, functions: functions.unwrap_or_default() }
+    }
+
+    /// The frames of a stack that was counted, as lines and as JSON. `image` has the first address; `None` at an
+    /// event of the kernel.
+    pub(crate) fn counted(&mut self, stack: &StackCount, image: Option<&PlannedImage>) -> (String, Json) {
+        let mut text = String::new();
+        if let Some(image) = image {
+            self.files.enter(image);
+        }
+        let place = HitPlace { process: stack.process, image };
+        let first = stack.addresses.first().copied().unwrap_or_default();
+        let mut frames = Vec::new();
+        for (number, address) in stack.addresses.iter().copied().enumerate() {
+            let code = CodePlace { address, is_behind_call: number > 0 || image.is_none() };
+            let located = self.files.mapped(place, first, address);
+            frames.push(self.named(code, located));
+        }
+        frames.iter().for_each(|frame| frame.write(&mut text));
+        (text, frames.iter().map(Frame::json).collect())
+    }
+
+    /// The frames of a stack of the kernel that was counted, as lines and as JSON.
+    pub(crate) fn counted_of_kernel(&mut self, stack: &StackCount) -> (String, Json) {
+        let (mut text, addresses) = (String::new(), || stack.addresses.iter().copied());
+        self.kernel.write(addresses(), INDENT, &mut text);
+        (text, self.kernel.json(addresses()))
+    }
+
+    /// The file that is mapped at an address, and the link-time address. `first` is the address of the probe, and
+    /// `load_bias` its distance from the link-time address.
+    fn located(&mut self, hit: &Hit<'_>, load_bias: u64, first: u64, address: u64) -> Option<(PathBuf, Option<u64>)> {
+        let own = Path::new(&hit.image.path);
+        let in_own = address.wrapping_sub(load_bias);
+        match self.files.symbols(own) {
+            Some(symbols) if hit.marker.event.is_none() && symbols.has(in_own) => Some((own.to_owned(), Some(in_own))),
+            _ => self.files.mapped(HitPlace::of(hit), first, address),
+        }
     }
 
     /// Says how many stacks had more frames than are read.
     pub(crate) fn tell(&self, console: &Console) {
+        self.kernel.tell(console);
         if self.cut > 0 {
-            console.note(&format!("{} stacks have more than 64 frames", self.cut));
+            console.note(&format!("{} stacks have more frames than are read", self.cut));
         }
     }
 
     /// Appends the frames of a hit, one a line.
     pub(crate) fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
-        let (frames, is_cut) = self.frames(hit);
-        for frame in frames {
-            if frame.functions.iter().all(|function| function.name.is_none()) {
-                // Writing to a String cannot fail.
-                let _ = match &frame.place {
-                    Some((path, at)) => writeln!(out, "{INDENT}{:#x} ({})", frame.address, place(path, *at)),
-                    None => writeln!(out, "{INDENT}{:#x}", frame.address),
-                };
-                continue;
-            }
-            for function in &frame.functions {
-                out.push_str(INDENT);
-                out.push_str(&shown(&source_name(function.name.as_deref().unwrap_or("?"))));
-                let _ = match (&function.file, function.line, &frame.place) {
-                    (Some(file), Some(line), _) => write!(out, " at {}:{line}", shown(file)),
-                    (Some(file), None, _) => write!(out, " at {}", shown(file)),
-                    (None, _, Some((path, at))) => write!(out, " ({})", place(path, *at)),
-                    (None, _, None) => Ok(()),
-                };
-                out.push_str(if function.is_inlined { " (inlined)\n" } else { "\n" });
+        if let Some(stack) = hit.kernel_stack() {
+            self.kernel.write(stack.addresses(), INDENT, out);
+            if stack.is_cut {
+                let _ = writeln!(out, "{INDENT}.. [kernel]");
             }
         }
-        if is_cut {
-            out.push_str(INDENT);
-            out.push_str("..\n");
+        let Some((frames, end)) = self.frames(hit) else { return };
+        frames.iter().for_each(|frame| frame.write(out));
+        if let Some(why) = why(end, hit) {
+            let _ = writeln!(out, "{INDENT}..{why}");
         }
     }
 
-    /// The frames as JSON, and whether more follow.
-    pub(crate) fn json(&mut self, hit: &Hit<'_>) -> (Json, bool) {
-        let (frames, is_cut) = self.frames(hit);
-        let frame = |frame: Frame| {
-            let function = |it: &Function| {
-                json!({
-                    "function": it.name.as_deref(), "file": it.file.as_deref(),
-                    "line": it.line, "inlined": it.is_inlined,
-                })
-            };
-            let linked = frame.place.as_ref().and_then(|(_, at)| at.map(|at| format!("{at:#x}")));
-            json!({
-                "address": format!("{:#x}", frame.address),
-                "image": frame.place.as_ref().map(|(path, _)| path.to_string_lossy()),
-                "image_address": linked,
-                "functions": frame.functions.iter().map(function).collect::<Vec<_>>(),
-            })
-        };
-        (frames.into_iter().map(frame).collect(), is_cut)
+    /// Adds the stacks of a hit to its object.
+    pub(crate) fn add_json(&mut self, hit: &Hit<'_>, object: &mut Map<String, Json>) {
+        if let Some(stack) = hit.kernel_stack() {
+            object.insert("kernel_stack".to_owned(), self.kernel.json(stack.addresses()));
+            object.insert("kernel_stack_cut".to_owned(), stack.is_cut.into());
+        }
+        let Some((frames, end)) = self.frames(hit) else { return };
+        object.insert("stack".to_owned(), frames.iter().map(Frame::json).collect());
+        object.insert("stack_cut".to_owned(), end.is_cut().into());
+        object.insert("stack_end".to_owned(), end.code().into());
     }
+}
+
+/// Why the frames of a hit end, behind the dots that stand for those that follow; `None` if there are none, or nothing is
+/// known of them.
+fn why(end: StackEnd, hit: &Hit<'_>) -> Option<String> {
+    let copied = hit.copied_stack();
+    Some(match end {
+        StackEnd::Outermost | StackEnd::FramePointers | StackEnd::NoProgram => return None,
+        StackEnd::MostFrames if copied.is_none() => String::new(),
+        StackEnd::MostFrames => format!(": at most {} frames are read", copied_stack::MOST),
+        StackEnd::NotCopied => {
+            format!(": only {} bytes of the stack were copied", copied.map_or(0, |it| it.memory().len()))
+        }
+        StackEnd::Unreadable => {
+            format!(": only {} bytes of the stack could be read", copied.map_or(0, |it| it.memory().len()))
+        }
+        StackEnd::NoFile => ": no file is known to be mapped there".to_owned(),
+        StackEnd::NoInformation => ": the file does not say how to find the caller".to_owned(),
+        StackEnd::Invalid => ": what the file says of the caller is wrong, or the stack was overwritten".to_owned(),
+    })
 }
 
 /// What frames start with.

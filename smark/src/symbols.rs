@@ -3,7 +3,11 @@
 //! `addr2line` reads the debug information, and the symbols name what it does not describe. Split
 //! units (`.dwo`) are not opened: the functions in them have the names of their symbols.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +18,13 @@ use simple_markers_resolver::debug_files::{
     DebugFile, DebugFileRequest, DebugFiles as _, MINI_DEBUG_INFO, unpack_mini_debug_info,
 };
 use simple_markers_resolver::text::hexadecimal;
+use simple_markers_tracer::sys::mapped;
 
 use crate::debug_files::DebugFolders;
 use crate::files;
+
+/// The most addresses whose functions are kept.
+const MOST_FOUND: usize = 1 << 16;
 
 /// A function that was executing, and the line in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +48,8 @@ pub(crate) struct Symbols {
     imported: Vec<(u64, Arc<str>)>,
     /// The offsets in the file that are loaded, and the link-time address of the first one.
     segments: Vec<(Range<u64>, u64)>,
+    /// The functions at addresses that were asked for.
+    found: RefCell<HashMap<u64, Vec<Function>>>,
 }
 
 impl Symbols {
@@ -54,7 +64,7 @@ impl Symbols {
     }
 
     fn read(path: &Path, folders: &[PathBuf], with_debug: bool) -> Option<Self> {
-        let bytes = files::map_regular(path)?;
+        let bytes = image_bytes(path)?;
         let image = object::File::parse(&*bytes).ok()?;
         let segment = |segment: object::Segment<'_, '_>| {
             let (offset, size) = segment.file_range();
@@ -73,7 +83,7 @@ impl Symbols {
             None => (with_debug.then(|| debug(&image)).flatten(), Vec::new()),
         };
         let functions = if functions.is_empty() { self::functions(&image) } else { functions };
-        Some(Self { debug, functions, imported: imported(&image), segments })
+        Some(Self { debug, functions, imported: imported(&image), segments, found: RefCell::default() })
     }
 
     /// The link-time address of an offset in the file; `None` if it is not loaded.
@@ -92,6 +102,14 @@ impl Symbols {
 
     /// The functions at a link-time address, the innermost first. Empty if nothing is known.
     pub(crate) fn functions(&self, address: u64) -> Vec<Function> {
+        let mut known = self.found.borrow_mut();
+        if known.len() >= MOST_FOUND {
+            known.clear();
+        }
+        known.entry(address).or_insert_with(|| self.find(address)).clone()
+    }
+
+    fn find(&self, address: u64) -> Vec<Function> {
         let mut found = self.described(address).unwrap_or_default();
         // The debug information may have only lines.
         let symbol = || self.symbol(address);
@@ -137,8 +155,25 @@ impl Symbols {
     }
 }
 
+/// The name of the region of the code that the kernel hands to each process (`man 7 vdso`).
+pub(crate) const VDSO: &str = "[vdso]";
+
+/// The bytes of a file, or of the code that the kernel hands to each process. `None` if it cannot be read.
+pub(crate) fn image_bytes(path: &Path) -> Option<files::Bytes> {
+    if path != Path::new(VDSO) {
+        return files::map_regular(path);
+    }
+    // It is the same in all processes of 64 bits.
+    let region = mapped::regions(std::process::id())?.into_iter().find(|region| region.name == path)?;
+    let size = region.addresses.end.checked_sub(region.addresses.start)?;
+    let mut bytes = vec![0; usize::try_from(size).ok()?];
+    let memory = File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(&mut bytes, region.addresses.start).ok()?;
+    Some(files::Bytes::Unpacked(bytes))
+}
+
 /// The separate debug file of an image, by its build id.
-fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<DebugFile> {
+pub(crate) fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<DebugFile> {
     let id = image.build_id().ok()??;
     let text = hexadecimal(id);
     let mut belongs = |opened: &DebugFile| {

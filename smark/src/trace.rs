@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::stack::{COPY_SIZES, ProgramStack, StackSettings};
 use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;
@@ -48,13 +49,36 @@ pub(crate) struct Trace {
     force: bool,
     /// Instead of hits, print how often each marker was hit in each interval of this length, 100ms for example; for sums see
     /// `smark count --every`
-    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "limit", "buffer"])]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "limit", "buffer"])]
     every: Option<Duration>,
-    /// Print the stack of each hit, which is followed by frame pointers: at most 64 frames
+    /// Print the stack of each hit. `fp`, which is meant without HOW, follows frame pointers: at most 64 frames. `dwarf` copies 8K of
+    /// the stack, `dwarf,SIZE` another size up to 64K, and follows the call frame information of the files: no frame pointers are
+    /// needed, and at most 256 frames
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "fp", value_parser = program_stack)]
+    stack: Option<ProgramStack>,
+    /// Print the kernel's stack at each of its events (-e), with the names of /proc/kallsyms. It is empty at a marker: the thread is
+    /// in the program there
     #[arg(long)]
-    stack: bool,
+    kstack: bool,
     #[command(flatten)]
     buffer: Buffer,
+}
+
+/// How much of a stack is copied unless the user says it.
+const COPIED: u32 = 8 << 10;
+
+fn program_stack(text: &str) -> Result<ProgramStack, String> {
+    let (how, size) = text.split_once(',').map_or((text, None), |(how, size)| (how, Some(size)));
+    match (how, size) {
+        ("fp", None) => Ok(ProgramStack::FramePointers),
+        ("dwarf", None) => Ok(ProgramStack::Copy { size: COPIED }),
+        ("dwarf", Some(size)) => {
+            let (least, most) = COPY_SIZES;
+            let size = u32::try_from(quantity::size(size)?).ok().filter(|size| (least..=most).contains(size));
+            size.map(|size| ProgramStack::Copy { size }).ok_or_else(|| "the size is from 1K to 64K".to_owned())
+        }
+        _ => Err("fp, dwarf or dwarf,SIZE".to_owned()),
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -69,6 +93,10 @@ EXAMPLES
       smark trace --where 'tag > 100 && status != 0' queue:submit -- ./server
   Who calls it (build with -fno-omit-frame-pointer, or -C force-frame-pointers):
       smark trace --stack queue:failed -- ./server
+  The same without frame pointers, from a copy of the stack:
+      smark trace --stack=dwarf queue:failed -- ./server
+  Why a thread leaves the CPU: the stack of the kernel:
+      smark trace --kstack -e sched:sched_switch -p $(pidof server)
   How often the markers are passed, ten times in a second:
       smark trace --every 100ms -p $(pidof server)
   What happens in a container:
@@ -91,17 +119,20 @@ struct TraceOptions {
 
 enum Print {
     /// Each hit.
-    Hits { form: Form, mode: Mode, with_stack: bool },
+    Hits { form: Form, mode: Mode, stacks: StackSettings },
     /// How often each marker was hit in each interval.
     Rates { every: Duration, json: bool },
 }
 
 impl Trace {
     fn options(self) -> anyhow::Result<TraceOptions> {
-        let Self { watch, form, output, force, every, stack, buffer } = self;
+        let Self { watch, form, output, force, every, stack, kstack, buffer } = self;
         let print = match every {
             Some(every) => Print::Rates { every, json: form.json },
-            None => Print::Hits { form, mode: buffer.mode(stack), with_stack: stack },
+            None => {
+                let stacks = StackSettings { program: stack, has_kernel: kstack };
+                Print::Hits { form, mode: buffer.mode(stacks), stacks }
+            }
         };
         Ok(TraceOptions { watch: watch.options(Question::Hits)?, output, force, print })
     }
@@ -115,7 +146,7 @@ impl Trace {
                 let result = rates::run(watch, every, json, colour, console, &mut hits_to);
                 hits_to.keep_if(result)
             }
-            Print::Hits { form, mode, with_stack } => {
+            Print::Hits { form, mode, stacks } => {
                 let started = watch.start(console, mode);
                 let watching = hits_to.keep_if(started)?;
                 let sink = form.sink(Setting {
@@ -124,7 +155,7 @@ impl Trace {
                     names: events::names(&watching.plan),
                     functions: Box::new(watching.functions(console)),
                     colour,
-                    stacks: with_stack.then(|| watching.stacks(console)),
+                    stacks: stacks.is_any().then(|| watching.stacks(console)),
                 });
                 drain(watching, sink, console)
             }

@@ -15,6 +15,7 @@ use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::bpf::{KernelOffsets, Target, input};
 use simple_markers_tracer::plan::{Aggregate, ImageFile, Input, MAX_WORDS, PlannedImage, PlannedMarker, PlannedSite};
 use simple_markers_tracer::record::{Field, Layout};
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 
 /// The registers that the program sets, by their number in DWARF. `%rbx` has the address of the
@@ -280,7 +281,7 @@ fn the_kernel_computes_what_we_compute() {
             exit: None,
         })
         .collect();
-    let mode = Mode::Trace { ring: 1 << 20, with_stack: false };
+    let mode = Mode::Trace { ring: 1 << 20, stacks: StackSettings::NONE };
     let mut session = Session::start(&plan, &Scope::All, mode, Kernel::new()).expect("every program is loaded");
     assert!(Command::new(&program).status().expect("it runs").success());
     session.detach();

@@ -18,6 +18,7 @@ use simple_markers_tracer::Hit;
 use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::PlanSettings;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 
@@ -109,7 +110,7 @@ fn steps<'a>(passes: impl Iterator<Item = (&'a Key, u64)>) -> Steps<'a> {
 
 /// Compares the values of one run with those of the twin. `None` if the steps differ.
 fn compare(plan: &Plan, mut program: Command, passes: &[Pass], varies: &str) -> Option<Counts> {
-    let mode = Mode::Trace { ring: 1 << 22, with_stack: false };
+    let mode = Mode::Trace { ring: 1 << 22, stacks: StackSettings::NONE };
     let mut session = Session::start(plan, &Scope::All, mode, Kernel::new()).expect("it is watched");
     program.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it runs");
     session.detach();

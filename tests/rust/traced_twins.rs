@@ -13,6 +13,7 @@ use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::plan::{Plan, PlannedArgument, Source};
 use simple_markers_tracer::planning::PlanSettings;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Hit, Missing, Value};
@@ -130,8 +131,9 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
         }
     }
     let plan = file;
-    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25, with_stack: false }, kernel)
-        .expect("it is watched");
+    let mut session =
+        Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25, stacks: StackSettings::NONE }, kernel)
+            .expect("it is watched");
     let status = Command::new(&image).arg(ROUNDS).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.expect("it runs");
     session.detach();

@@ -44,6 +44,7 @@ cfg_if::cfg_if! {
         mod spelling;
         mod split;
         mod stacks;
+        mod stacks_copied;
         mod structured;
         mod tasks;
         mod thread_locals;

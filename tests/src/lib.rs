@@ -31,6 +31,7 @@ pub mod own_views;
 pub mod second_opinion;
 pub mod source;
 pub mod text_format;
+pub mod unwound;
 pub mod uprobes;
 pub mod views;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

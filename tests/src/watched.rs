@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Engine, Kernel, Mode, Scope, Session};
 
 use crate::fixture;
@@ -29,7 +30,7 @@ pub fn can_watch_with_tracefs() -> bool {
 pub const TRACEFS: &str = "/sys/kernel/tracing";
 
 fn can_watch_with(engine: Engine) -> bool {
-    let mode = Mode::Trace { ring: 1 << 16, with_stack: false };
+    let mode = Mode::Trace { ring: 1 << 16, stacks: StackSettings::NONE };
     match Session::start_with(engine, &Plan::default(), &Scope::All, mode, Kernel::new()) {
         Ok(_) => true,
         Err(why) => {

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::bpf::KernelOffsets;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Child, Engine, Kernel, Mode, Scope, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = shared::plan(&program, KernelOffsets::default())?;
     for (engine, name) in [(Engine::Bpf, "bpf"), (Engine::Tracefs, "tracefs")] {
         let mut child = Child::start(&program, &command, false)?;
-        let mode = Mode::Trace { ring: 1 << 28, with_stack: false };
+        let mode = Mode::Trace { ring: 1 << 28, stacks: StackSettings::NONE };
         let mut session = Session::start_with(engine, &plan, &Scope::All, mode, Kernel::new())?;
         child.release()?;
         while child.ended().is_none() {

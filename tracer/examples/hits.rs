@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::PlanSettings;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 
@@ -21,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;
     }
-    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20, with_stack: false }, kernel)?;
+    let mut session =
+        Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20, stacks: StackSettings::NONE }, kernel)?;
     let end = Instant::now() + Duration::from_secs(seconds.parse()?);
     while Instant::now() < end {
         session.read(&plan, false, &mut |hit| {

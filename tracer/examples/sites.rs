@@ -5,6 +5,7 @@ mod shared;
 
 use std::time::{Duration, Instant};
 
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 
 const ROUNDS: usize = 9;
@@ -14,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kernel = Kernel::new();
     let plan = shared::plan(&program, kernel.offsets)?;
     for (name, mode) in [
-        ("trace", Mode::Trace { ring: 1 << 23, with_stack: false }),
+        ("trace", Mode::Trace { ring: 1 << 23, stacks: StackSettings::NONE }),
         ("count", Mode::Count { most_values: 1 << 16, ring: 1 << 23 }),
     ] {
         let mut times: [Vec<Duration>; 2] = Default::default();

@@ -7,7 +7,8 @@ use simple_markers_resolver::address::Vaddr;
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
 use crate::plan::{ContextNumber, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
-use crate::record::{Field, Layout, Record, Stack};
+use crate::record::{Field, Layout, Record};
+use crate::stack::{CopiedStack, Stack};
 use crate::value::{Missing, Value};
 
 /// A marker was passed.
@@ -60,7 +61,8 @@ impl<'a> Hit<'a> {
     pub fn new(record: Record<'a>, plan: &'a Plan, layouts: &'a [Layout]) -> Option<Self> {
         let number = usize::try_from(record.site()).ok()?;
         let (site, layout) = (plan.sites.get(number)?, layouts.get(number)?);
-        if record.0.len() < usize::from(layout.size()) {
+        let least = usize::from(layout.size()).saturating_add(layout.copy_size() as usize);
+        if record.0.len() < least {
             return None;
         }
         Some(Self {
@@ -127,11 +129,25 @@ impl<'a> Hit<'a> {
         Some(record).filter(|record| record.len() as u64 == size)
     }
 
-    /// The stack of the thread; `None` if stacks are not recorded.
+    /// The frames of the program's stack; `None` if they are not recorded.
     #[must_use]
     pub fn stack(&self) -> Option<Stack<'a>> {
         let Fields { record, layout } = self.record()?;
         record.stack(layout)
+    }
+
+    /// The frames of the kernel's stack; `None` if they are not recorded.
+    #[must_use]
+    pub fn kernel_stack(&self) -> Option<Stack<'a>> {
+        let Fields { record, layout } = self.record()?;
+        record.kernel_stack(layout)
+    }
+
+    /// The copied stack of the program; `None` if it is not copied.
+    #[must_use]
+    pub fn copied_stack(&self) -> Option<CopiedStack<'a>> {
+        let Fields { record, layout } = self.record()?;
+        record.copied_stack(layout)
     }
 
     /// The hit as one at the site with this number of another plan, with the inputs of that site.

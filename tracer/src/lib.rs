@@ -27,6 +27,7 @@ pub mod record;
 pub mod recorded_members;
 pub mod recorder;
 pub mod shown;
+pub mod stack;
 #[allow(unsafe_code, reason = "system calls")]
 pub mod sys;
 pub mod text;

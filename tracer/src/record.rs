@@ -10,10 +10,12 @@
 //! | 24 | 8 | a bit for each field that could not be read, and [`UNSEEN`] |
 //! | 32 | 16 | name of the thread, ends with a NUL |
 //! | 48 | | the fields |
-//! | | | if stacks are recorded: the size of the stack in bytes (8), and so many addresses |
+//! | | | if stacks are recorded: for the program's and the kernel's the size of the stack in bytes (8), and so many addresses |
+//! | | | if the program's stack is copied: the copy ([`crate::stack`]), at the end of the record |
 //!
 //! Numbers are in the byte order of the machine. Every field starts at a multiple of 8.
 
+use crate::stack::{CopiedStack, MEMORY, ProgramStack, Stack, StackSettings, WHOLE_STACK};
 use crate::whole::area;
 
 /// Offset of the time.
@@ -70,25 +72,22 @@ impl FieldKind {
     }
 }
 
-/// The most frames of a stack that are handed on.
-pub const FRAMES: u16 = 64;
-/// One more address tells whether the stack goes on.
-pub const STACK_SIZE: u16 = 8 * (FRAMES + 1);
-
 /// Where the fields of a record are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
     fields: Vec<(u16, FieldKind)>,
-    /// The offset of the stack.
+    /// The offset of the frames of the program's stack.
     stack: Option<u16>,
+    /// The offset of those of the kernel's.
+    kernel_stack: Option<u16>,
+    /// How many bytes of the program's stack are copied.
+    copied: Option<u32>,
     /// The offset of the size of a kernel event's own record.
     raw: Option<u16>,
     /// The least size of the record; 0 if it is that of [`FIELDS`].
     size: u16,
 }
 
-/// The size of a stack with its size.
-const WHOLE_STACK: u16 = 8 + STACK_SIZE;
 /// A number is read with the 7 bytes behind it.
 const BEHIND: u16 = 8;
 
@@ -103,26 +102,39 @@ impl Layout {
             (offset, kind)
         };
         let fields = kinds.into_iter().map(place).collect();
-        Self { fields, stack: None, raw: None, size: next }
+        Self { fields, size: next, ..Self::default() }
     }
 
-    /// The same with a stack behind the fields.
+    /// The same with stacks behind the fields.
     #[must_use]
-    pub fn with_stack(self) -> Self {
-        let end = self.size();
-        Self { stack: Some(end), size: end.saturating_add(WHOLE_STACK), ..self }
+    pub fn with_stacks(mut self, stacks: StackSettings) -> Self {
+        self.size = self.add_stacks(stacks, self.size());
+        self
+    }
+
+    /// Adds stacks from an offset on. Returns the offset behind those that are not at the end.
+    fn add_stacks(&mut self, stacks: StackSettings, mut next: u16) -> u16 {
+        let mut add = |is_there: bool| {
+            let offset = next;
+            next = if is_there { next.saturating_add(WHOLE_STACK) } else { next };
+            is_there.then_some(offset)
+        };
+        self.stack = add(stacks.program == Some(ProgramStack::FramePointers));
+        self.kernel_stack = add(stacks.has_kernel);
+        self.copied = stacks.copied();
+        next
     }
 
     /// The layout of the record of a kernel event whose own record has `size` bytes or more. The
     /// offsets of the fields count from its start.
     #[must_use]
-    pub fn of_event(fields: impl IntoIterator<Item = (u16, FieldKind)>, size: u16, has_stack: bool) -> Self {
-        let stack = has_stack.then_some(FIELDS);
-        let raw = if has_stack { FIELDS.saturating_add(WHOLE_STACK) } else { FIELDS };
+    pub fn of_event(fields: impl IntoIterator<Item = (u16, FieldKind)>, size: u16, stacks: StackSettings) -> Self {
+        let mut layout = Self::default();
+        let raw = layout.add_stacks(stacks, FIELDS);
         let start = raw.saturating_add(8);
-        let fields = fields.into_iter().map(|(offset, kind)| (start.saturating_add(offset), kind)).collect();
+        layout.fields = fields.into_iter().map(|(offset, kind)| (start.saturating_add(offset), kind)).collect();
         let size = size.div_ceil(8).saturating_mul(8);
-        Self { fields, stack, raw: Some(raw), size: start.saturating_add(size).saturating_add(BEHIND) }
+        Self { raw: Some(raw), size: start.saturating_add(size).saturating_add(BEHIND), ..layout }
     }
 
     /// The offset and the kind of each field.
@@ -131,10 +143,28 @@ impl Layout {
         &self.fields
     }
 
-    /// The offset of the stack; `None` if stacks are not recorded.
+    /// The offset of the frames of the program's stack; `None` if they are not recorded.
     #[must_use]
     pub fn stack(&self) -> Option<u16> {
         self.stack
+    }
+
+    /// The offset of the frames of the kernel's stack; `None` if they are not recorded.
+    #[must_use]
+    pub fn kernel_stack(&self) -> Option<u16> {
+        self.kernel_stack
+    }
+
+    /// How many bytes of the program's stack are copied; `None` if it is not.
+    #[must_use]
+    pub fn copied(&self) -> Option<u32> {
+        self.copied
+    }
+
+    /// How many bytes a copied stack takes at the end of the record.
+    #[must_use]
+    pub fn copy_size(&self) -> u32 {
+        self.copied.map_or(0, |size| size.saturating_add(MEMORY.into()))
     }
 
     /// The offset of the size of a kernel event's own record, which follows it; `None` if the record
@@ -144,7 +174,7 @@ impl Layout {
         self.raw
     }
 
-    /// The size of the record in bytes; of a kernel event the least size.
+    /// The size of the record in bytes without a copied stack; of a kernel event the least size.
     #[must_use]
     pub fn size(&self) -> u16 {
         self.size.max(FIELDS)
@@ -186,23 +216,6 @@ pub enum Field<'a> {
         /// Whether more of them follow that were not copied.
         is_cut: bool,
     },
-}
-
-/// The frames of a stack, as far as frame pointers lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stack<'a> {
-    bytes: &'a [u8],
-    /// Whether more frames follow that were not read.
-    pub is_cut: bool,
-}
-
-impl<'a> Stack<'a> {
-    /// The address of the probe, and then the return addresses, the innermost first. Empty if the
-    /// kernel could not read the stack.
-    pub fn addresses(self) -> impl Iterator<Item = u64> + use<'a> {
-        let words = self.bytes.chunks_exact(8).filter_map(|word| word.first_chunk());
-        words.map(|word| u64::from_ne_bytes(*word))
-    }
 }
 
 impl<'a> Record<'a> {
@@ -276,15 +289,22 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The stack of a layout that has one.
+    /// The frames of the program's stack, as far as frame pointers lead; `None` if the layout has none.
     #[must_use]
     pub fn stack(self, layout: &Layout) -> Option<Stack<'a>> {
-        let offset = layout.stack()?;
-        let size = usize::try_from(self.word(offset)).unwrap_or(usize::MAX).min(STACK_SIZE.into());
-        let from = usize::from(offset).saturating_add(8);
-        let bytes = self.0.get(from..from.saturating_add(size)).unwrap_or_default();
-        let (most, is_cut) = (usize::from(STACK_SIZE - 8), bytes.len() == usize::from(STACK_SIZE));
-        Some(Stack { bytes: bytes.get(..most).unwrap_or(bytes), is_cut })
+        Some(Stack::at(self.0, layout.stack()?))
+    }
+
+    /// The frames of the kernel's stack; `None` if the layout has none.
+    #[must_use]
+    pub fn kernel_stack(self, layout: &Layout) -> Option<Stack<'a>> {
+        Some(Stack::at(self.0, layout.kernel_stack()?))
+    }
+
+    /// The copied stack of the program; `None` if the layout has none.
+    #[must_use]
+    pub fn copied_stack(self, layout: &Layout) -> Option<CopiedStack<'a>> {
+        CopiedStack::behind(self.0, layout.copied()?)
     }
 
     /// A kernel event's own record, as much of it as was copied, and how many bytes it has. `None` if
@@ -294,7 +314,8 @@ impl<'a> Record<'a> {
         let offset = layout.raw()?;
         let size = self.word(offset);
         let copied = self.0.get(usize::from(offset).saturating_add(8)..).unwrap_or_default();
-        let copied = copied.get(..copied.len().saturating_sub(BEHIND.into())).unwrap_or_default();
+        let behind = usize::from(BEHIND).saturating_add(layout.copy_size() as usize);
+        let copied = copied.get(..copied.len().saturating_sub(behind)).unwrap_or_default();
         let most = usize::try_from(size).unwrap_or(usize::MAX).min(copied.len());
         Some((copied.get(..most).unwrap_or_default(), size))
     }
@@ -391,8 +412,10 @@ mod tests {
 
     #[test]
     fn a_stack_follows_the_fields() {
-        let layout = Layout::new([FieldKind::Number]).with_stack();
-        assert_eq!((layout.stack(), layout.size()), (Some(56), 56 + 8 + 65 * 8));
+        let stacks = StackSettings { program: Some(ProgramStack::FramePointers), has_kernel: true };
+        let layout = Layout::new([FieldKind::Number]).with_stacks(stacks);
+        assert_eq!((layout.stack(), layout.kernel_stack()), (Some(56), Some(56 + 8 + 65 * 8)));
+        assert_eq!((layout.size(), layout.copy_size()), (56 + 2 * (8 + 65 * 8), 0));
         let mut bytes = vec![0; layout.size().into()];
         for (index, word) in bytes[64..].chunks_exact_mut(8).enumerate() {
             word.copy_from_slice(&(0x1000 + index as u64).to_ne_bytes());

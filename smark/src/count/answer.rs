@@ -3,7 +3,7 @@
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{
-    Counts, IntervalSubject, KeyValue, Question, RawCounts, Tally, TimesOf, UnmatchedHits,
+    Counts, IntervalSubject, KeyValue, Question, RawCounts, StackCounts, Tally, TimesOf, UnmatchedHits,
 };
 use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
@@ -11,13 +11,17 @@ use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
 use super::question::ValueLimits;
+use super::stacks::NamedStack;
 use crate::console::Console;
+use crate::stacks::Stacks;
 
 /// The answer to a question.
 pub(crate) struct Answer {
     pub(super) counts: Counts,
     question: Question,
     kept: ValueLimits,
+    /// The stacks of each marker, if they were asked for.
+    pub(super) stacks: Vec<Vec<NamedStack>>,
     /// The arguments that both markers of an interval have.
     keys: Vec<String>,
     /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
@@ -30,7 +34,7 @@ impl Answer {
     pub(crate) fn new(plan: &Plan, question: &Question, counted: &RawCounts, kept: ValueLimits) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
-        Self { counts, question: question.clone(), kept, keys, floor: None }
+        Self { counts, question: question.clone(), kept, stacks: Vec::new(), keys, floor: None }
     }
 
     /// The answer with the shortest time that was measured. It is that of probes, so it does not hold if an
@@ -41,12 +45,27 @@ impl Answer {
         self
     }
 
+    /// The answer with the functions of the stacks that were counted.
+    pub(super) fn with_stacks(mut self, plan: &Plan, stacks: Option<&mut Stacks>) -> Self {
+        if let (Question::Stacks { is_kernel }, Some(stacks)) = (&self.question, stacks) {
+            let named = |row| NamedStack::of(row, plan, *is_kernel, stacks);
+            self.stacks = self.counts.markers.iter().map(named).collect();
+        }
+        self
+    }
+
+    /// The stacks that are shown of those of a marker, and how many hits the others have.
+    pub(super) fn shown_stacks(&self, number: usize) -> Option<(&[NamedStack], &[NamedStack])> {
+        let stacks = self.stacks.get(number)?;
+        Some(stacks.split_at(self.kept.top.min(stacks.len())))
+    }
+
     /// The argument that is counted.
     pub(super) fn argument(&self) -> &str {
         match &self.question {
             Question::Values(name) | Question::Histogram(name) => name,
             Question::Time { key, by, .. } => by.as_deref().or(key.argument()).unwrap_or_default(),
-            Question::Hits | Question::Processes => "",
+            Question::Hits | Question::Processes | Question::Stacks { .. } => "",
         }
     }
 
@@ -93,7 +112,9 @@ impl Answer {
 
     /// How many hits are in no value, bucket or interval for want of space or of a value.
     pub(crate) fn uncounted(&self) -> u64 {
-        self.counts.sum.get(Tally::Unread) + self.counts.sum.get(Tally::Full)
+        let of_stacks = self.counts.markers.iter().filter_map(|row| row.stacks.as_ref());
+        let without: u64 = of_stacks.map(|stacks| stacks.collided + stacks.full + stacks.unread).sum();
+        self.counts.sum.get(Tally::Unread) + self.counts.sum.get(Tally::Full) + without
     }
 
     /// Says what was not counted.
@@ -113,6 +134,15 @@ impl Answer {
         say(unread, &format!("hit is {unreadable}"), &format!("hits are {unreadable}"));
         let no_space = format!("not counted: {most} values are kept (--max-values)");
         say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
+        let of_stacks = |get: fn(&StackCounts) -> u64| {
+            self.counts.markers.iter().filter_map(|row| row.stacks.as_ref()).map(get).sum::<u64>()
+        };
+        let other = "in no stack: another stack has its place in the kernel's table";
+        say(of_stacks(|it| it.collided), &format!("hit is {other}"), &format!("hits are {other}"));
+        let no_room = "in no stack: the kernel's table is full (--max-values)";
+        say(of_stacks(|it| it.full), &format!("hit is {no_room}"), &format!("hits are {no_room}"));
+        let no_stack = "in no stack: there is none that the kernel can read";
+        say(of_stacks(|it| it.unread), &format!("hit is {no_stack}"), &format!("hits are {no_stack}"));
         self.tell_split(console);
         if let Question::Time { from, key: IntervalSubject::Call, .. } = &self.question {
             let UnmatchedHits { ends, repeated, open, .. } = self.counts.unmatched;

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, UnmatchedHits};
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, StackCounts, TimesOf, UnmatchedHits};
 use simple_markers_tracer::histogram::coarse_range;
 use simple_markers_tracer::text::json_integer;
 
 use super::answer::{Answer, value_text};
 use super::split::{powers_json, split_json};
+use super::stacks::NamedStack;
 
 impl Answer {
     /// An object for each marker, and one for the intervals.
     pub(crate) fn json(&self) -> Vec<Json> {
-        let row = |row: &MarkerCounts| {
+        let row = |(number, row): (usize, &MarkerCounts)| {
             let by = row.values.as_ref().map(|values| {
                 let shown = self.shown(values).iter().map(|(value, count)| match value {
                     KeyValue::Named { name, .. } => json!([json_key(value), count, &**name]),
@@ -30,12 +31,21 @@ impl Answer {
                 Json::from(buckets.iter().map(bucket).collect::<Vec<_>>())
             });
             let kind = if row.is_event { "event" } else { "marker" };
-            json!({
+            let mut line = json!({
                 kind: &*row.marker, "module": &*row.module, "hits": row.hits,
                 "by": by, "other": other, "histogram": histogram, "time": null,
-            })
+            });
+            if let (Some((shown, others)), Some(counts), Some(line)) =
+                (self.shown_stacks(number), &row.stacks, line.as_object_mut())
+            {
+                line.insert("stacks".to_owned(), shown.iter().map(NamedStack::json).collect());
+                line.insert("other".to_owned(), others.iter().map(|stack| stack.hits).sum::<u64>().into());
+                let StackCounts { collided, full, unread, .. } = counts;
+                line.insert("no_stack".to_owned(), json!({ "collided": collided, "full": full, "unread": unread }));
+            }
+            line
         };
-        let mut lines: Vec<Json> = self.counts.markers.iter().map(row).collect();
+        let mut lines: Vec<Json> = self.counts.markers.iter().enumerate().map(row).collect();
         if let Some((interval, durations)) = self.intervals() {
             let is_some = durations.count() > 0;
             let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;

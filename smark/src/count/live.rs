@@ -14,6 +14,7 @@ use super::screen::CountScreen;
 use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::sinks::{Next, Sink};
+use crate::stacks::Stacks;
 
 /// How often it is looked whether there are as many hits as `--limit` says.
 const LOOK: Duration = Duration::from_millis(100);
@@ -22,6 +23,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) struct Live {
     pub(super) question: Question,
     pub(super) kept: ValueLimits,
+    /// Says what the frames of stacks are; `None` if they are not counted.
+    pub(super) stacks: Option<Stacks>,
     /// The shortest time that is measured.
     pub(super) floor: Option<Floor>,
     /// Whether the powers of two of the parts of intervals are printed too.
@@ -35,9 +38,9 @@ pub(super) struct Live {
 }
 
 impl Live {
-    fn answer(&self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
+    fn answer(&mut self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
         let answer = Answer::new(plan, &self.question, &session.counted()?, self.kept);
-        Ok(answer.with_floor(plan, self.floor))
+        Ok(answer.with_floor(plan, self.floor).with_stacks(plan, self.stacks.as_mut()))
     }
 
     /// Prints an answer. `may_cut` says that another one follows.
@@ -84,6 +87,7 @@ impl Sink for Live {
             end::write(&mut io::stdout().lock(), totals.json(None, Some(answer.uncounted())))?;
         }
         answer.tell(console);
+        self.stacks.iter().for_each(|stacks| stacks.tell(console));
         if session.lost()? > session.missed()? {
             console.note(
                 "probes were counted from what the program recorded; with --engine bpf the kernel counts each hit",

@@ -6,6 +6,7 @@ mod live;
 mod question;
 mod screen;
 mod split;
+mod stacks;
 mod table;
 
 use std::io::{self, IsTerminal as _};
@@ -32,7 +33,7 @@ pub(crate) use self::question::{Ask, ValueLimits, interval};
 /// printed at the end; on a terminal it is also refreshed each second. Probes that a program records itself are counted from its
 /// buffers; hits that a full buffer loses are said at the end, and with --engine bpf there are none.
 ///
-/// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
+/// --by counts the values of an argument, or stacks, --hist counts values by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
 /// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
 /// the time the thread was on a CPU, waited for one, or was blocked. What could not be counted is said at the end.
@@ -70,6 +71,8 @@ EXAMPLES
       smark count -- target/release/server --port 8080
   The most frequent values of an argument:
       smark count --by status queue:complete -p $(pidof server)
+  Which stacks lead to a marker, the most frequent first:
+      smark count --by stack queue:submit -p $(pidof server)
   The distribution of an argument, for some hits:
       smark count --hist size --where 'status == 0' queue:complete target/release/server
   How long a system call takes, and which sizes are asked for:
@@ -104,7 +107,8 @@ impl Count {
         let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
         let watching = watch.start(console, mode)?;
         let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
-        let sink = Live { question, kept, floor, is_verbose, json, limit, every, next, screen };
+        let stacks = matches!(question, Question::Stacks { .. }).then(|| watching.stacks(console));
+        let sink = Live { question, stacks, kept, floor, is_verbose, json, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }
 }

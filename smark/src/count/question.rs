@@ -8,7 +8,8 @@ use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 /// What is counted besides hits, and how much of it is kept and shown.
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// Count how often this argument has each value; with --time, how long it takes for each value
+    /// Count how often this argument has each value; with --time, how long it takes for each value. `stack` counts the stacks of the
+    /// program, by frame pointers, and `kstack` those of the kernel at its events
     #[arg(long, value_name = "ARG", conflicts_with = "hist")]
     by: Option<String>,
     /// With --by, show this many values, the most frequent first
@@ -67,6 +68,7 @@ impl Ask {
                 by: by.as_deref().map(Arc::from),
                 is_split,
             },
+            (Some(by), ..) if by == "stack" || by == "kstack" => Question::Stacks { is_kernel: by == "kstack" },
             (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
             (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),
             _ => Question::Hits,

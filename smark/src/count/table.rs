@@ -6,6 +6,7 @@ use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
 use super::split;
+use super::stacks::NamedStack;
 use crate::units::duration;
 use simple_markers_tracer::sys::Floor;
 
@@ -19,14 +20,27 @@ impl Answer {
             true => format!("{} ({})", shown(&row.marker), shown(&row.module)),
             false => shown(&row.marker).into_owned(),
         };
-        if self.counts.markers.iter().all(|row| row.values.is_none() && row.buckets.is_none()) {
+        let has_rows = |row: &MarkerCounts| row.values.is_some() || row.buckets.is_some() || row.stacks.is_some();
+        if !self.counts.markers.iter().any(has_rows) {
             out.push_str("        HITS MARKER\n");
             // A glob matches many events of the kernel that do not happen.
             for row in self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event) {
                 out.push_str(&format!("{:>12} {}\n", row.hits, name(row)));
             }
         }
-        for row in self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event) {
+        for (number, row) in self.counts.markers.iter().enumerate().filter(|(_, row)| row.hits > 0 || !row.is_event) {
+            if let Some((shown, others)) = self.shown_stacks(number) {
+                out.push_str(&format!("{}: {} hits\n", name(row), row.hits));
+                for NamedStack { hits, text, is_cut, .. } in shown {
+                    out.push_str(&format!("{hits:>12} {}\n", if *hits == 1 { "hit" } else { "hits" }));
+                    out.push_str(text);
+                    out.push_str(if *is_cut { "        ..\n" } else { "" });
+                }
+                if !others.is_empty() {
+                    let hits: u64 = others.iter().map(|stack| stack.hits).sum();
+                    out.push_str(&format!("{hits:>12} other ({} stacks)\n", others.len()));
+                }
+            }
             if let Some(values) = &row.values {
                 out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(self.argument())));
                 for (value, count) in self.shown(values) {

@@ -13,6 +13,7 @@ use rustix::rand::GetRandomFlags;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Mode, signals};
 
 pub(crate) use self::files::newest;
@@ -118,7 +119,7 @@ impl Record {
         Ok(RecordOptions {
             output: self.output.unwrap_or_else(|| files::default_folder(&watch.name())),
             watch,
-            mode: self.buffer.mode(false),
+            mode: self.buffer.mode(StackSettings::NONE),
             force: self.force,
             most: self.max_size.unwrap_or(u64::MAX),
             ring: self.ring,

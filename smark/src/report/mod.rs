@@ -166,6 +166,9 @@ impl Report {
             bail!("--split: a recording does not say when a thread was on a CPU; smark count --time A..B --split does");
         }
         let question = self.ask.question(self.pairs.key.as_deref(), false);
+        if matches!(question, Question::Stacks { .. }) {
+            bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
+        }
         let kept = self.ask.kept();
         let work = match self.to {
             Some(ReportTarget::Perfetto) => {

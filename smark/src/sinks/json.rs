@@ -44,9 +44,7 @@ impl Sink for Json<'_> {
             None => json_named(hit, &*self.functions),
         };
         if let (Some(stacks), Some(fields)) = (&mut self.stacks, object.as_object_mut()) {
-            let (frames, is_cut) = stacks.json(hit);
-            fields.insert("stack".to_owned(), frames);
-            fields.insert("stack_cut".to_owned(), is_cut.into());
+            stacks.add_json(hit, fields);
         }
         let mut line = object.to_string();
         line.push('\n');

@@ -11,6 +11,7 @@ use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{DoubtfulValues, TASK};
 use simple_markers_tracer::planning::ValueBudget;
+use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::{Child, Engine, Mode};
 
@@ -109,8 +110,8 @@ fn buffer_size(text: &str) -> Result<u32, String> {
 }
 
 impl Buffer {
-    pub(crate) fn mode(&self, with_stack: bool) -> Mode {
-        Mode::Trace { ring: self.ring(), with_stack }
+    pub(crate) fn mode(&self, stacks: StackSettings) -> Mode {
+        Mode::Trace { ring: self.ring(), stacks }
     }
 
     pub(crate) fn count(&self, most_values: u32) -> Mode {

@@ -22,6 +22,7 @@ use super::watching::{Watching, tell_unopened};
 use super::{add, events};
 use crate::console::{Console, Status};
 use crate::libraries;
+use crate::mapped_symbols::RegionCache;
 use crate::planned::PlanFile;
 use crate::stacks::Chains;
 
@@ -89,6 +90,10 @@ impl Options {
         let plan = self.plan.as_deref();
         let file = plan.map(|path| PlanFile::read(path, &self.filters, self.patterns.clone())).transpose()?;
         let kernel = Kernel::new();
+        let has_stacks = matches!(mode, Mode::Trace { stacks, .. } if stacks.is_any())
+            || matches!(self.question, Question::Stacks { .. });
+        let regions = has_stacks.then(RegionCache::default);
+        regions.iter().for_each(|regions| self.pids.iter().for_each(|pid| regions.look(*pid)));
         let mut watching = Watching {
             named,
             programs,
@@ -111,6 +116,7 @@ impl Options {
             looked: Instant::now(),
             status: Status::Done,
             chains: Chains::default(),
+            regions,
             lost: None,
             has_hits: false,
             is_told: false,
@@ -188,10 +194,13 @@ impl Options {
     fn is_recorded(&self, mode: Mode) -> bool {
         let has_processes = !self.pids.is_empty() || !self.command.is_empty();
         let is_possible = match mode {
-            Mode::Trace { with_stack, .. } => !with_stack,
+            Mode::Trace { stacks, .. } => !stacks.is_any(),
             // `smark top` asks now and then, and a buffer has to be read all the time. A record does not say what the
             // thread did.
-            Mode::Count { .. } => self.question != Question::Processes && !self.question.is_split(),
+            Mode::Count { .. } => {
+                let is_of_kernel = matches!(self.question, Question::Processes | Question::Stacks { .. });
+                !is_of_kernel && !self.question.is_split()
+            }
             Mode::Nothing => false,
         };
         has_processes && self.engine.is_none() && is_possible

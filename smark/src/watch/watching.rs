@@ -15,6 +15,7 @@ use super::named_files::{FileChange, NamedFiles};
 use super::options::Options;
 use super::pinned::PinnedFile;
 use crate::console::{Console, Status};
+use crate::mapped_symbols::RegionCache;
 use crate::planned::PlanFile;
 use crate::process_functions::ProcessFunctions;
 use crate::stacks::{Chains, Stacks};
@@ -58,6 +59,8 @@ pub(crate) struct Watching {
     pub(super) looked: Instant,
     pub(crate) status: Status,
     pub(super) chains: Chains,
+    /// What processes have mapped, which frames of stacks are found by; `None` if there are no stacks.
+    pub(super) regions: Option<RegionCache>,
     /// How many hits were lost when no more were wanted; `None` until then.
     pub(super) lost: Option<u64>,
     /// Whether there were hits.
@@ -89,6 +92,9 @@ impl Watching {
             match traced {
                 TreeEvent::Waits { pid, files, is_exec } => {
                     self.watch_files(console, files)?;
+                    if let (true, Some(regions)) = (is_exec, &self.regions) {
+                        regions.look(pid);
+                    }
                     if let (true, Some(session)) = (is_exec, &mut self.session) {
                         if session.has_recorded() {
                             session.add_process(pid);
@@ -98,6 +104,9 @@ impl Watching {
                     if let Some(child) = &self.child {
                         child.go_on(pid);
                     }
+                }
+                TreeEvent::Forks { pid, child } => {
+                    self.regions.iter().for_each(|regions| regions.fork(pid, child));
                 }
                 TreeEvent::LetGo { pid, program, files, released } => {
                     self.follow(console, Some(pid))?;
@@ -129,6 +138,7 @@ impl Watching {
     pub(super) fn look_again(&mut self, console: &Console) -> anyhow::Result<()> {
         let Some(session) = &mut self.session else { return Ok(()) };
         for pid in session.take_notices() {
+            self.regions.iter().for_each(|regions| regions.look(pid));
             self.follow(console, Some(pid))?;
         }
         let is_told = self.session.as_ref().is_some_and(Session::gives_notice);
@@ -188,9 +198,11 @@ impl Watching {
         }
     }
 
-    /// Programs that record their probes themselves are told to do so each time they start.
+    /// Programs that record their probes themselves are told to do so each time they start. For stacks it is
+    /// noted what they have mapped, because they may end before their hits are read.
     pub(super) fn wait_at_each_exec(&self) {
-        if let (Some(child), true) = (&self.child, self.session.as_ref().is_some_and(Session::has_recorded)) {
+        let is_recorded = self.session.as_ref().is_some_and(Session::has_recorded);
+        if let (Some(child), true) = (&self.child, is_recorded || self.regions.is_some()) {
             child.wait_at_each_exec();
         }
     }
@@ -217,7 +229,11 @@ impl Watching {
 
     /// Says what the frames of the hits' stacks are.
     pub(crate) fn stacks(&self, console: &Console) -> Stacks {
-        Stacks::new(self.watch.filters.debug_folders(console), self.chains.clone())
+        Stacks::new(
+            self.watch.filters.debug_folders(console),
+            self.chains.clone(),
+            self.regions.clone().unwrap_or_default(),
+        )
     }
 
     /// Finds the functions whose addresses values have.

@@ -8,6 +8,7 @@ use simple_markers_resolver::types::Names;
 
 use super::key::{KeyValue, bucket_of, group_of, part_of};
 use super::split::{IntervalPart, PartTimes, SUM_BUCKET, SplitTimes};
+use super::stacks::StackCounts;
 use super::{Question, Tallies, Tally};
 use crate::filter::{has, names_of, normalized};
 use crate::histogram::{Durations, FINE, coarse_range};
@@ -26,6 +27,8 @@ pub struct RawCounts {
     pub open: u64,
     /// The parts of the intervals; `None` if they are not split.
     pub split: Option<SplitTimes>,
+    /// The addresses of the stacks that were seen, by the numbers in the keys.
+    pub stacks: HashMap<u32, Vec<u64>>,
 }
 
 /// The counts of the markers of one name in an image.
@@ -35,6 +38,8 @@ pub struct MarkerCounts {
     pub marker: Arc<str>,
     /// The name of the program or shared object.
     pub module: Arc<str>,
+    /// The number of the program or shared object in the plan.
+    pub image: usize,
     /// Whether it is an event of the kernel.
     pub is_event: bool,
     /// The hits for which the filter holds.
@@ -45,6 +50,8 @@ pub struct MarkerCounts {
     /// The coarse buckets that are not empty, in the order of their values. `None` if they were not
     /// asked for.
     pub buckets: Option<Vec<(u32, u64)>>,
+    /// The stacks of the hits; `None` if they were not asked for.
+    pub stacks: Option<StackCounts>,
     /// Names for the values of the argument that was asked for, if they are the same at all sites.
     pub names: Option<Arc<Names>>,
 }
@@ -155,6 +162,7 @@ impl Counts {
             markers.push(MarkerCounts {
                 marker: Arc::clone(&marker.name),
                 module: plan.images.get(marker.image).map_or_else(|| Arc::from(""), |image| Arc::clone(&image.module)),
+                image: marker.image,
                 is_event: marker.event.is_some(),
                 hits: tallies.get(Tally::Hits),
                 values: matches!(question, Question::Values(_)).then(|| {
@@ -175,6 +183,8 @@ impl Counts {
                     buckets.sort_by_key(|(bucket, _)| coarse_range(*bucket));
                     buckets
                 }),
+                stacks: matches!(question, Question::Stacks { .. })
+                    .then(|| StackCounts::new(of_group().map(|(key, count)| (&key[..], *count)), &counted.stacks)),
                 names,
             });
         }

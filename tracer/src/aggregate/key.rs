@@ -27,6 +27,10 @@ pub const SHORTEST: u32 = FINE + 1;
 /// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
 /// | 16 | 40 | a number of 8 bytes, the process whose hits are counted, or at most [`KEY_TEXT`] bytes of a text; then zeros |
 pub const KEY_SIZE: u32 = 56;
+/// In the key of a stack: the offset of its number in `Map::Stacks`, a negative number if it has none,
+pub const KEY_STACK: usize = 16;
+/// and that of the process, which is 0 for stacks of the kernel.
+pub const KEY_PROCESS: usize = 24;
 /// The size in bytes of the key of a start in `Map::Starts`.
 pub const START_KEY_SIZE: u32 = KEY_SIZE + 8;
 /// The size in bytes of a start in `Map::Starts`, if times are neither split nor counted by a value.
@@ -122,6 +126,17 @@ pub(super) fn process_key(process: u32) -> Key {
 #[must_use]
 pub fn process_of(key: &[u8]) -> Option<u32> {
     u32::try_from(u64::from_ne_bytes(*key.get(16..)?.first_chunk()?)).ok()
+}
+
+/// The process and the number of a stack, or why it has none: the negative number of an error. `None` if it is
+/// not the key of a stack.
+#[must_use]
+pub fn stack_of(key: &[u8]) -> Option<(u32, Result<u32, i32>)> {
+    let word = |offset: usize| Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?));
+    // Before Linux 6.4 the upper half of a negative number is 0.
+    let number = word(KEY_STACK)? as u32 as i32;
+    let process = u32::try_from(word(KEY_PROCESS)?).ok()?;
+    Some((process, u32::try_from(number).map_err(|_| number)))
 }
 
 /// What an end has in common with the start that it belongs to.

@@ -11,13 +11,14 @@ mod key;
 mod question;
 mod replay;
 mod split;
+mod stacks;
 mod tally;
 
 pub use counts::{Counts, MarkerCounts, RawCounts, TimesOf, UnmatchedHits};
 pub use intervals::{DEEPEST, Intervals, StartOutcome};
 pub use key::{
-    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
-    START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of,
+    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST,
+    START_BY, START_KEY_SIZE, START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of, stack_of,
 };
 pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
@@ -25,4 +26,5 @@ pub use split::{
     FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, PART_LONGEST, PART_SHORTEST, PART_SUM, PARTS_SIZE, PartTimes,
     SINCE, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitTimes, UNKNOWN,
 };
+pub use stacks::{StackCount, StackCounts};
 pub use tally::{Tallies, Tally};

@@ -17,6 +17,11 @@ pub enum Question {
     Hits,
     /// How many hits each process has, of all markers together.
     Processes,
+    /// How many hits each stack has.
+    Stacks {
+        /// Whether it is that of the kernel.
+        is_kernel: bool,
+    },
     /// Which values an argument has.
     Values(Arc<str>),
     /// How the values of an argument are distributed.
@@ -65,7 +70,7 @@ impl Question {
     #[must_use]
     pub fn asks_for(&self, marker: &str) -> bool {
         match self {
-            Self::Hits | Self::Processes | Self::Values(_) | Self::Histogram(_) => true,
+            Self::Hits | Self::Processes | Self::Stacks { .. } | Self::Values(_) | Self::Histogram(_) => true,
             Self::Time { from, to, .. } => from == marker || to == marker,
         }
     }
@@ -74,7 +79,7 @@ impl Question {
     #[must_use]
     pub fn names(&self, argument: &str) -> bool {
         match self {
-            Self::Hits | Self::Processes => false,
+            Self::Hits | Self::Processes | Self::Stacks { .. } => false,
             Self::Values(name) | Self::Histogram(name) => **name == *argument,
             Self::Time { key, by, .. } => key.argument() == Some(argument) || by.as_deref() == Some(argument),
         }
@@ -222,6 +227,7 @@ fn aggregate(
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
         Question::Processes => Ok(Some(Aggregate::Processes)),
+        Question::Stacks { is_kernel } => Ok(Some(Aggregate::Stacks { is_kernel: *is_kernel })),
         Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
         Question::Histogram(name) => match read(name)? {
             Readable::Number { kind: NumberKind::Float, .. } => Err(Refusal::Argument(Mismatch::Float)),

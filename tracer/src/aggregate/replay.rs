@@ -131,6 +131,8 @@ impl Replay {
         let problem = match aggregate {
             Aggregate::Hits => None,
             Aggregate::Processes => increment(&mut self.values, process_key(hit.process), self.most),
+            // A recording has no stacks.
+            Aggregate::Stacks { .. } => Some(Tally::Unread),
             Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
                 Some(key) => increment(&mut self.values, key, self.most),
                 None => Some(Tally::Unread),
@@ -209,6 +211,7 @@ impl Replay {
             durations: self.durations.clone(),
             open: self.starts.count() as u64,
             split: None,
+            stacks: HashMap::new(),
         }
     }
 }

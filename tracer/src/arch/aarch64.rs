@@ -27,6 +27,16 @@ impl Conventions for Aarch64 {
         i16::try_from(register.0).ok().filter(|number| *number <= 32).map(|number| number * 8)
     }
 
+    /// Pointer authentication signs the bits above those of an address (`CONFIG_ARM64_VA_BITS`: at most 48
+    /// unless the program asks for more).
+    fn code_address(&self, address: u64) -> u64 {
+        address & ((1 << 48) - 1)
+    }
+
+    fn registers_size(&self) -> u16 {
+        34 * 8
+    }
+
     fn instruction_pointer(&self) -> i16 {
         32 * 8
     }

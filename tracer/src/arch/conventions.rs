@@ -16,8 +16,17 @@ pub trait Conventions: Debug + Sync {
     /// number in DWARF: an offset in bytes in `bpf_user_pt_regs_t`. `None` if it is not there.
     fn register(&self, register: Register) -> Option<i16>;
 
-    /// The same for the instruction pointer.
+    /// How many bytes `bpf_user_pt_regs_t` has.
+    fn registers_size(&self) -> u16;
+
+    /// The same as [`Self::register`] for the instruction pointer.
     fn instruction_pointer(&self) -> i16;
+
+    /// The address of the instruction that a return address in memory stands for: a processor may keep a
+    /// signature in its highest bits.
+    fn code_address(&self, address: u64) -> u64 {
+        address
+    }
 
     /// The stack pointer.
     fn stack_pointer(&self) -> Register;

@@ -26,6 +26,10 @@ impl Conventions for Riscv64 {
         i16::try_from(register.0).ok().filter(|number| (1..32).contains(number)).map(|number| number * 8)
     }
 
+    fn registers_size(&self) -> u16 {
+        32 * 8
+    }
+
     fn instruction_pointer(&self) -> i16 {
         0
     }

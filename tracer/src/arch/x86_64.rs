@@ -27,6 +27,10 @@ impl Conventions for X86_64 {
         }
     }
 
+    fn registers_size(&self) -> u16 {
+        21 * 8
+    }
+
     fn instruction_pointer(&self) -> i16 {
         16 * 8
     }

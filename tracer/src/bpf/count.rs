@@ -6,9 +6,10 @@ use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, ProgramSettings, Section};
 use super::split::SplitWords;
+use super::stack::{KERNEL_STACK, USER_STACK};
 use crate::aggregate::{
-    CUT, DEEPEST, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE,
-    START_SPLIT, Tally,
+    CUT, DEEPEST, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
+    START_NESTED, START_SIZE, START_SPLIT, Tally,
 };
 use crate::histogram::NEGATIVE;
 use crate::plan::{
@@ -71,7 +72,7 @@ impl Aggregate {
     #[must_use]
     pub fn inputs(&self) -> Vec<usize> {
         match self {
-            Self::Hits | Self::Processes => Vec::new(),
+            Self::Hits | Self::Processes | Self::Stacks { .. } => Vec::new(),
             Self::Histogram(number) => number.inputs().collect(),
             Self::Values(_) | Self::Start(_) | Self::End(_) => {
                 let mut all: Vec<usize> = self.readables().flat_map(Readable::inputs).collect();
@@ -93,7 +94,7 @@ impl Aggregate {
     /// What is read at the site for keys and values.
     fn readables(&self) -> impl Iterator<Item = &Readable> {
         let (key, by) = match self {
-            Self::Hits | Self::Processes | Self::Histogram(_) => (None, None),
+            Self::Hits | Self::Processes | Self::Histogram(_) | Self::Stacks { .. } => (None, None),
             Self::Values(of) => (None, Some(of)),
             Self::Start(interval) | Self::End(interval) => {
                 (interval.key.readable(), if let By::Here(by) = &interval.by { Some(by) } else { None })
@@ -141,6 +142,23 @@ impl Program<'_> {
                 self.code.alu_immediate(Alu::Rsh, Reg::R0, 32);
                 self.zero(key, 7);
                 self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R0);
+                self.add_to_values(key, None, self.end)?;
+            }
+            Aggregate::Stacks { is_kernel } => {
+                let flags = if *is_kernel { KERNEL_STACK } else { USER_STACK };
+                self.zero(key, 7);
+                self.code.store_immediate(Size::Eight, Reg::Frame, key, group as i32);
+                self.code.copy(Reg::R1, Reg::R6);
+                self.code.set_map(Reg::R2, Map::Stacks);
+                self.code.set(Reg::R3, flags);
+                self.code.call(Helper::GetStackid);
+                // The number of the stack, or why there is none.
+                self.code.store(Size::Eight, Reg::Frame, key + KEY_STACK as i16, Reg::R0);
+                if !is_kernel {
+                    self.code.call(Helper::GetCurrentPidTgid);
+                    self.code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+                    self.code.store(Size::Eight, Reg::Frame, key + KEY_PROCESS as i16, Reg::R0);
+                }
                 self.add_to_values(key, None, self.end)?;
             }
             Aggregate::Values(of) => {

@@ -5,6 +5,7 @@ use super::assembler::Code;
 use super::expression::Target;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::{Program, ProgramError, ProgramSettings};
+use super::stack::RegisterSource;
 use crate::plan::{Condition, FieldPlace, Input, KernelEvent, USER_TEXT};
 use crate::record::{self, Layout};
 
@@ -30,7 +31,7 @@ pub fn trace(
     target: &Target,
     settings: ProgramSettings,
 ) -> Result<(Code, Layout), ProgramError> {
-    let layout = event.layout(inputs, settings.with_stack);
+    let layout = event.layout(inputs, settings.stacks);
     let mut program = Program::new(target, settings, event.other_thread());
     program.start_inputs(inputs, filter.is_some(), None).map_err(|_| ProgramError::TooManyFields)?;
     if let Some(filter) = filter {
@@ -93,13 +94,12 @@ impl Program<'_> {
     /// Writes a record with room for `space` bytes behind the `fixed` ones. `R8` has the size of the
     /// kernel's record.
     fn write_event(&mut self, id: u16, layout: &Layout, space: u16, fixed: u16) {
-        self.reserve(layout.size().saturating_add(space));
-        if let Some(offset) = layout.stack() {
-            self.stack_of_user(offset as i16);
-        }
+        let size = u32::from(layout.size().saturating_add(space)).saturating_add(layout.copy_size());
+        self.reserve(size);
         let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
         self.code.store(Size::Eight, Reg::R7, raw, Reg::R8);
         self.copy_event(id, raw + 8, fixed.saturating_add(space));
+        self.write_stacks(layout, size, RegisterSource::Entry);
         self.submit();
     }
 
@@ -119,10 +119,8 @@ impl Program<'_> {
 
     /// Writes a record with the texts of the program behind that of the kernel.
     fn write_event_with_texts(&mut self, event: &KernelEvent, inputs: &[Input], layout: &Layout) {
-        self.reserve(layout.size().saturating_add(event.user_space()));
-        if let Some(offset) = layout.stack() {
-            self.stack_of_user(offset as i16);
-        }
+        let size = u32::from(layout.size().saturating_add(event.user_space())).saturating_add(layout.copy_size());
+        self.reserve(size);
         let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
         let texts = inputs.iter().enumerate().filter_map(|(index, input)| match input {
             Input::Field { offset, place: FieldPlace::User(address) } => Some((index, *offset as i16, *address as i16)),
@@ -136,6 +134,7 @@ impl Program<'_> {
             self.text_behind(index, raw + 8, offset, address);
         }
         self.code.store(Size::Eight, Reg::R7, raw, Reg::R8);
+        self.write_stacks(layout, size, RegisterSource::Entry);
         self.submit();
     }
 

@@ -177,6 +177,7 @@ pub enum Helper {
     GetSmpProcessorId = 8,
     GetCurrentPidTgid = 14,
     GetCurrentComm = 16,
+    GetStackid = 27,
     GetCurrentTask = 35,
     GetStack = 67,
     GetCurrentCgroupId = 80,
@@ -191,6 +192,7 @@ pub enum Helper {
     CopyFromUser = 148,
     GetCurrentTaskBtf = 158,
     GetAttachCookie = 174,
+    TaskPtRegs = 175,
 }
 
 /// A map that a program uses. The session creates it and puts its file descriptor into the program.
@@ -225,6 +227,8 @@ pub enum Map {
     Parts,
     /// How long threads were off the CPUs (`crate::bpf::off_cpu`).
     OffCpu,
+    /// The stacks that are counted, by the numbers that the kernel gives them.
+    Stacks,
     /// What is known of each thread (`crate::top::entry`).
     Threads,
     /// What the programs of `crate::bpf::top` share with the reader: one value.

@@ -16,6 +16,7 @@ pub mod program;
 mod read_again;
 pub mod slot;
 mod split;
+mod stack;
 pub mod top;
 pub mod trace;
 pub mod whole;

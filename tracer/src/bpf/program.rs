@@ -12,6 +12,7 @@ use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::off_cpu::WaitOffsets;
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, ContextNumber, FieldPlace, Input, MAX_WORDS, Uncompilable};
+use crate::stack::StackSettings;
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,8 @@ pub enum ProcessFilter {
 pub struct ProgramSettings {
     /// Which processes are traced.
     pub processes: ProcessFilter,
-    /// Whether the record of a hit has the stack.
-    pub with_stack: bool,
+    /// What the record of a hit has of stacks.
+    pub stacks: StackSettings,
     /// Where the kernel keeps how long threads wait for CPUs; `None` if no interval is split.
     pub waits: Option<WaitOffsets>,
 }
@@ -117,6 +118,21 @@ pub fn exchange() -> Result<Code, ProgramError> {
     code.set(Reg::R0, 0);
     code.set(Reg::R1, 1);
     code.exchange_atomically(Reg::Frame, -8, Reg::R1);
+    code.exit();
+    Ok(code.finish()?)
+}
+
+/// A program that finds the registers with which the kernel was entered, which not every kernel can.
+///
+/// # Errors
+///
+/// Never in practice: the program has a few instructions.
+pub fn find_registers() -> Result<Code, ProgramError> {
+    let mut code = Assembler::default();
+    code.call(Helper::GetCurrentTaskBtf);
+    code.copy(Reg::R1, Reg::R0);
+    code.call(Helper::TaskPtRegs);
+    code.set(Reg::R0, 0);
     code.exit();
     Ok(code.finish()?)
 }

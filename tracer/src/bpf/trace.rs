@@ -10,15 +10,13 @@ use super::filter::text_size;
 use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, ProgramSettings, Section, Words};
+use super::stack::RegisterSource;
 use super::whole::rounds;
 use crate::plan::{Input, MAX_WORDS};
 use crate::record::{self, Layout};
 
 /// A reader who has read all records before this one is woken up.
 const RING_WAKES: u64 = 0;
-
-/// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
-const USER_STACK: u64 = 1 << 8;
 
 /// The program that writes a record for each hit for which a filter holds, at each of the sites of an
 /// address. Every input must have passed [`check`](super::input::check). Returns the layouts of the
@@ -49,10 +47,7 @@ impl Program<'_> {
         if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
             return Err(ProgramError::TooManyFields);
         }
-        let mut layout = Layout::new(inputs.iter().map(Input::kind));
-        if settings.with_stack {
-            layout = layout.with_stack();
-        }
+        let layout = Layout::new(inputs.iter().map(Input::kind)).with_stacks(settings.stacks);
         let is_tested = filter.is_some() || section.frame.is_some();
         self.start_inputs(inputs, is_tested, section.frame.as_ref()).map_err(|_| ProgramError::TooManyFields)?;
         if let Some(filter) = filter {
@@ -60,21 +55,21 @@ impl Program<'_> {
         }
         let all: Vec<usize> = (0..inputs.len()).collect();
         self.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
-        self.reserve(layout.size());
+        self.touch_stack(&layout).map_err(|_| ProgramError::TooManyFields)?;
+        let size = u32::from(layout.size()).saturating_add(layout.copy_size());
+        self.reserve(size);
         for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
             let Some(words) = self.words.get(index).copied().flatten() else { continue };
             self.write(input, *offset as i16, words, index);
         }
         self.free_slots();
-        if let Some(offset) = layout.stack() {
-            self.stack_of_user(offset as i16);
-        }
+        self.write_stacks(&layout, size, RegisterSource::Context);
         self.submit();
         Ok(layout)
     }
 
     /// Reserves a record and writes its header. `R7` has its address.
-    pub(super) fn reserve(&mut self, size: u16) {
+    pub(super) fn reserve(&mut self, size: u32) {
         let (is_reserved, end) = (self.code.label(), self.end);
         let code = &mut self.code;
         code.set_map(Reg::R1, Map::Ring);
@@ -109,22 +104,6 @@ impl Program<'_> {
         code.copy(Reg::R1, Reg::R7);
         code.set(Reg::R2, RING_WAKES);
         code.call(Helper::RingbufSubmit);
-    }
-
-    /// Writes the stack, which the kernel follows by frame pointers.
-    pub(super) fn stack_of_user(&mut self, offset: i16) {
-        let code = &mut self.code;
-        let is_read = code.label();
-        code.copy(Reg::R1, Reg::R6);
-        code.copy(Reg::R2, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R2, i32::from(offset) + 8);
-        code.set(Reg::R3, record::STACK_SIZE.into());
-        code.set(Reg::R4, USER_STACK);
-        code.call(Helper::GetStack);
-        code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R0, 0, is_read);
-        code.set(Reg::R0, 0);
-        code.place(is_read);
-        code.store(Size::Eight, Reg::R7, offset, Reg::R0);
     }
 
     /// Writes a field of the record.

@@ -16,6 +16,11 @@ pub enum Aggregate {
     Start(Interval),
     /// The hits of each process.
     Processes,
+    /// The hits of each stack.
+    Stacks {
+        /// Whether it is that of the kernel.
+        is_kernel: bool,
+    },
     /// Intervals end here.
     End(Interval),
 }

@@ -11,6 +11,7 @@ use super::argument::Reading;
 use super::input::{FieldPlace, Input};
 use super::user_texts::{USER_TEXT, UserText, add_texts};
 use crate::record::Layout;
+use crate::stack::StackSettings;
 
 /// A tracepoint of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,13 +67,13 @@ impl KernelEvent {
 
     /// The layout of the record of a hit that has `inputs`.
     #[must_use]
-    pub fn layout(&self, inputs: &[Input], with_stack: bool) -> Layout {
+    pub fn layout(&self, inputs: &[Input], stacks: StackSettings) -> Layout {
         let fields = inputs.iter().map(|input| match input {
             Input::Field { offset, place } => (*offset, place.kind()),
             // The inputs of an event are its fields.
             input => (0, input.kind()),
         });
-        Layout::of_event(fields, self.fixed_size(), with_stack)
+        Layout::of_event(fields, self.fixed_size(), stacks)
     }
 
     /// How many bytes the texts take that the kernel's record does not have.

@@ -14,7 +14,8 @@ use super::tracefs::{Tracefs, remove_leftovers};
 use crate::aggregate::{RawCounts, Tallies, Tally};
 use crate::bpf::entry::EntryCounts;
 use crate::hit::Hit;
-use crate::plan::Plan;
+use crate::plan::{Aggregate, Plan};
+use crate::stack::StackSettings;
 
 pub use super::programs::Kernel;
 
@@ -106,6 +107,10 @@ impl Session {
         if has_split(plan) && (is_recorded || self.engine != Engine::Bpf) {
             return Err(SessionError::SplitNeedsBpf);
         }
+        let has_stacks = plan.sites.iter().any(|site| matches!(site.aggregate, Aggregate::Stacks { .. }));
+        if has_stacks && self.engine != Engine::Bpf {
+            return Err(SessionError::NeedsBpf);
+        }
         if self.recorded.is_none() && plan.sites.iter().any(|site| site.recorded.is_some()) {
             if self.running.is_some() && matches!(self.mode, Mode::Count { .. }) && has_intervals(plan) {
                 return Err(SessionError::NotInOrder);
@@ -123,7 +128,7 @@ impl Session {
                 let mode = match (self.mode, &self.recorded) {
                     // An interval may be between a hit that the kernel sees and one that it does not see.
                     (Mode::Count { ring, .. }, Some(_)) if has_intervals(plan) => {
-                        Mode::Trace { ring, with_stack: false }
+                        Mode::Trace { ring, stacks: StackSettings::NONE }
                     }
                     (mode, _) => mode,
                 };

@@ -1,12 +1,13 @@
 //! The BPF engine: the programs of a plan, attached, and what they say.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{OwnedFd, RawFd};
 
 use simple_markers_events::btf::Btf;
 use simple_markers_resolver::address::Vaddr;
 
-use super::bpf::{self, MapType};
+use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::error::Error;
 use super::events::EventPrograms;
@@ -18,7 +19,7 @@ use super::ring::RingBuffer;
 use super::uprobes::{UprobeLink, Uprobes};
 use crate::aggregate::{
     BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, PARTS_SIZE, RawCounts, SHORTEST, START_KEY_SIZE, START_SIZE, SplitTimes, TIMES,
-    Tallies, Tally,
+    Tallies, Tally, stack_of,
 };
 use crate::arch::Platform;
 use crate::bpf::count::count;
@@ -36,6 +37,7 @@ use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Aggregate, Condition, Input, KernelEvent, Plan, PlannedSite};
 use crate::record::{Layout, Record};
+use crate::stack::{FRAMES, ProgramStack, StackSettings};
 
 /// What the programs need to know of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +78,8 @@ impl Kernel {
 const CLOSERS: usize = 64;
 /// The most sites of an address that share a program. The kernel checks no program that is much longer.
 const MOST_SECTIONS: usize = 16;
+/// The most stacks that are counted. Each takes half a KiB.
+const STACKS: u32 = 1 << 16;
 /// How many sites there can be at least, also those of files that are mapped later.
 const SITES: u32 = 1 << 14;
 
@@ -106,6 +110,8 @@ pub(super) struct Programs {
     events: EventPrograms,
     /// Notes how long threads are off the CPUs; `None` if no interval is split.
     off_cpu: Option<OffCpu>,
+    /// Whether programs at events find the registers of the program (Linux 5.15); `None` until it is asked.
+    finds_registers: Option<bool>,
 }
 
 impl Programs {
@@ -145,6 +151,7 @@ impl Programs {
             notices,
             events,
             off_cpu: None,
+            finds_registers: None,
         };
         session.attach(plan)?;
         Ok(session)
@@ -213,6 +220,10 @@ impl Programs {
         let created = match map {
             Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared | Map::OffCpu => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
+            Map::Stacks => {
+                let entries = STACKS.min(most.next_power_of_two());
+                bpf::KernelMap::new(MapType::StackTrace, 8 * u32::from(FRAMES), entries)?
+            }
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
             Map::Slots if self.uprobes.has_exchange() => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS + 1)?,
@@ -260,7 +271,8 @@ impl Programs {
         for (site, number) in new {
             let number = number as usize;
             let Some(entry) = plan.entries.get(number).filter(|_| self.entered.insert(number)) else { continue };
-            let settings = program::ProgramSettings { processes: self.among.filter(), with_stack: false, waits: None };
+            let settings =
+                program::ProgramSettings { processes: self.among.filter(), stacks: StackSettings::NONE, waits: None };
             let target = self.target(plan, entry.image, entry.probe, false);
             let code = entry::entry(&entry.stack_pointer, &entry.values, &target, settings);
             let code = code.map_err(|why| SessionError::Program { site, why })?;
@@ -354,9 +366,11 @@ impl Programs {
 
     /// The program of sites with one address, and whether it may sleep. Notes the layouts of their records.
     fn program(&mut self, plan: &Plan, numbers: &[usize]) -> Result<(Code, bool), SessionError> {
+        let is_event =
+            numbers.first().and_then(|first| plan.sites.get(*first)).and_then(|it| plan.event_of(it)).is_some();
         let settings = program::ProgramSettings {
             processes: self.among.filter(),
-            with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
+            stacks: self.stacks(is_event),
             waits: self.off_cpu.as_ref().map(OffCpu::waits),
         };
         let first = numbers.first().copied().unwrap_or_default();
@@ -376,7 +390,9 @@ impl Programs {
         let event = site.and_then(|site| plan.event_of(site));
         let is_count = matches!(self.mode, Mode::Count { .. });
         let reads = sites().any(|(_, site)| site.filter.is_some() || !site.aggregate.inputs().is_empty());
-        let is_sleepable = (!is_count || reads) && event.is_none() && self.uprobes.can_sleep();
+        // The kernel has no table of stacks for programs that sleep.
+        let has_stack = sites().any(|(_, site)| matches!(site.aggregate, Aggregate::Stacks { .. }));
+        let is_sleepable = (!is_count || reads && !has_stack) && event.is_none() && self.uprobes.can_sleep();
         let (image, probe) = site.map_or((usize::MAX, Vaddr(0)), |site| (site.image, site.probe));
         let target = self.target(plan, image, probe, is_sleepable);
         let program = match (self.mode, event, &sections[..]) {
@@ -396,6 +412,21 @@ impl Programs {
             }
         }
         Ok((code, target.is_sleepable))
+    }
+
+    /// What a record has of stacks. Where the program's registers are not found at events, the kernel follows frame
+    /// pointers there.
+    fn stacks(&mut self, is_event: bool) -> StackSettings {
+        let Mode::Trace { stacks, .. } = self.mode else { return StackSettings::NONE };
+        if !is_event || stacks.copied().is_none() {
+            return stacks;
+        }
+        let finds = *self.finds_registers.get_or_insert_with(|| {
+            let code = program::find_registers().map(|code| code.link(&|_| -1));
+            code.is_ok_and(|code| bpf::load(&code, Kind::Tracepoint).is_ok())
+        });
+        let followed = StackSettings { program: Some(ProgramStack::FramePointers), ..stacks };
+        if finds { stacks } else { followed }
     }
 
     /// The layout of the record of each site.
@@ -538,13 +569,28 @@ impl Programs {
     /// What was counted.
     pub(super) fn counted(&self) -> Result<RawCounts, Error> {
         let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::KernelMap::entries);
+        let values = entries(Map::Values)?;
         Ok(RawCounts {
             tallies: self.tallies()?,
-            values: entries(Map::Values)?,
             durations: self.durations()?,
             open: entries(Map::Starts)?.len() as u64,
+            stacks: self.counted_stacks(&values)?,
+            values,
             split: self.maps.get(&Map::Parts).map(|map| Ok(SplitTimes::of_values(&map.values(0)?))).transpose()?,
         })
+    }
+
+    /// The stacks that keys have, by their numbers.
+    fn counted_stacks(&self, values: &[(Vec<u8>, u64)]) -> Result<HashMap<u32, Vec<u64>>, Error> {
+        let Some(map) = self.maps.get(&Map::Stacks) else { return Ok(HashMap::new()) };
+        let mut stacks = HashMap::new();
+        for (_, number) in values.iter().filter_map(|(key, _)| stack_of(key)) {
+            let Ok(number) = number else { continue };
+            if let (Entry::Vacant(entry), [words]) = (stacks.entry(number), &map.values(number)?[..]) {
+                entry.insert(words.iter().copied().take_while(|address| *address != 0).collect());
+            }
+        }
+        Ok(stacks)
     }
 
     /// How long the intervals were.

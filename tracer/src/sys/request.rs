@@ -4,6 +4,7 @@ use super::error::Error;
 use super::groups::Group;
 use crate::bpf::program::ProgramError;
 use crate::plan::{Aggregate, Plan};
+use crate::stack::StackSettings;
 
 /// Which processes are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub enum Mode {
     Trace {
         /// The size of the ring buffer in bytes: a power of two, and at least a page.
         ring: u32,
-        /// Whether the record has the stack of the thread.
-        with_stack: bool,
+        /// What the record has of the stacks of the thread.
+        stacks: StackSettings,
     },
     /// It is counted, as the site's `aggregate` says.
     Count {
@@ -66,7 +67,7 @@ pub enum SessionError {
     #[error("intervals of probes that programs record are not measured in the kernel")]
     NotInOrder,
     /// The engine without BPF records no stacks.
-    #[error("stacks are recorded with BPF only")]
+    #[error("stacks are read with BPF only")]
     NeedsBpf,
     /// Only the programs at uprobes and events of the kernel split intervals.
     #[error("the times on a CPU, queued and blocked are told apart with BPF only (--split)")]

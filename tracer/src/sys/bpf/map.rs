@@ -22,6 +22,8 @@ pub(in crate::sys) enum MapType {
     Hash = 1,
     Array = 2,
     PercpuArray = 6,
+    /// Stacks, by numbers that the kernel gives them.
+    StackTrace = 7,
     /// A hash whose keys that were not used for the longest time are forgotten.
     LruHash = 9,
     Ringbuf = 27,

@@ -27,6 +27,7 @@ use crate::record::{Layout, Record};
 use crate::recorded_members::RecordedInputs;
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};
+use crate::stack::StackSettings;
 
 use bell::Bell;
 use folder::Folder;
@@ -164,7 +165,7 @@ pub enum Why {
 impl Recorders {
     /// Arms nothing yet.
     pub(super) fn new(scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
-        let (Mode::Trace { ring, with_stack: false } | Mode::Count { ring, .. }) = mode else {
+        let (Mode::Trace { ring, stacks: StackSettings::NONE } | Mode::Count { ring, .. }) = mode else {
             return Err(SessionError::NotRecorded);
         };
         let Scope::Processes { pids, with_children } = scope else { return Err(SessionError::NotRecorded) };

@@ -125,7 +125,7 @@ impl Tracefs {
         let unknown = || failed(&std::io::Error::from_raw_os_error(libc::ENOENT));
         let owner = leftovers::owner().ok_or_else(unknown)?;
         let (size, most) = match mode {
-            Mode::Trace { with_stack: true, .. } => return Err(SessionError::NeedsBpf),
+            Mode::Trace { stacks, .. } if stacks.is_any() => return Err(SessionError::NeedsBpf),
             Mode::Trace { ring, .. } => (ring, 1),
             Mode::Count { most_values, .. } => (BUFFER, usize::try_from(most_values).unwrap_or(usize::MAX)),
             Mode::Nothing => (BUFFER, 1),

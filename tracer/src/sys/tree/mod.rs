@@ -46,6 +46,14 @@ pub enum TreeEvent {
         /// Whether it executes another program.
         is_exec: bool,
     },
+    /// A process has created another one, which has the same mapped. Both go on. Told if each program that is
+    /// executed waits.
+    Forks {
+        /// The process.
+        pid: u32,
+        /// The one that it has created.
+        child: u32,
+    },
     /// A process traces others itself, or may do so. It waits until the tree lets it go on. From then on it
     /// is not traced, and neither are its children.
     LetGo {
@@ -310,6 +318,10 @@ impl Tracer {
         match event {
             PTRACE_EVENT_STOP if is_of_group(signal) => resume(pid, libc::PTRACE_LISTEN, 0),
             libc::PTRACE_EVENT_EXEC => self.executed(pid),
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+                self.forked(pid);
+                self.go_on(pid, 0);
+            }
             0 if signal == libc::SIGTRAP | 0x80 => self.called(pid),
             0 => self.go_on(pid, signal),
             _ => self.go_on(pid, 0),
@@ -323,6 +335,19 @@ impl Tracer {
             Some(Task::Waits(_) | Task::Leaves) | None => libc::PTRACE_CONT,
         };
         resume(pid, request, signal);
+    }
+
+    /// A thread has created a process.
+    fn forked(&self, pid: libc::pid_t) {
+        if !self.shared.each_exec.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut child: libc::c_ulong = 0;
+        // SAFETY: it fills the number for a thread that stands still.
+        let result = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, 0, &raw mut child) };
+        if let (0, Some(pid), Ok(child)) = (result, process_of(pid), u32::try_from(child)) {
+            self.tell(TreeEvent::Forks { pid, child });
+        }
     }
 
     /// A process is about to run another program.
@@ -438,6 +463,12 @@ impl Tracer {
             None => resume(pid, libc::PTRACE_SYSCALL, 0),
         }
     }
+}
+
+/// The process of a thread.
+fn process_of(thread: libc::pid_t) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
 fn resume(pid: libc::pid_t, request: libc::c_uint, signal: libc::c_int) {

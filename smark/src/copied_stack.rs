@@ -1,0 +1,114 @@
+//! The frames of a copied stack: from the registers of a hit to the caller of all, by call frame information.
+
+use std::rc::Rc;
+
+use simple_markers_tracer::stack::{self, CopiedStack};
+
+use crate::call_frames::{CallFrames, Caller, CallerError};
+use crate::registers::{MemoryPart, Registers};
+
+/// The most frames of a copied stack.
+pub(crate) const MOST: usize = 256;
+
+/// Why the frames of a stack end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StackEnd {
+    /// The last frame has no caller.
+    Outermost,
+    /// There are more, but only so many are read.
+    MostFrames,
+    /// The kernel found no further frame pointer, which does not tell why.
+    FramePointers,
+    /// The caller is in the part of the stack that was not copied.
+    NotCopied,
+    /// The stack could not be read as far.
+    Unreadable,
+    /// It is not known which file is mapped at the last address: it is code that the program made, or
+    /// the process has ended or executed another program.
+    NoFile,
+    /// The file at the last address does not say how to find the caller.
+    NoInformation,
+    /// What it says is wrong, or the stack has been overwritten.
+    Invalid,
+    /// The thread runs no program.
+    NoProgram,
+}
+
+impl StackEnd {
+    /// How a stack ended that the kernel followed.
+    pub(crate) fn of_followed(stack: &stack::Stack<'_>) -> Self {
+        if stack.is_cut { Self::MostFrames } else { Self::FramePointers }
+    }
+
+    /// Its name in JSON.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Outermost => "outermost",
+            Self::MostFrames => "most_frames",
+            Self::FramePointers => "frame_pointers",
+            Self::NotCopied => "not_copied",
+            Self::Unreadable => "unreadable",
+            Self::NoFile => "no_file",
+            Self::NoInformation => "no_information",
+            Self::Invalid => "invalid",
+            Self::NoProgram => "no_program",
+        }
+    }
+
+    /// Whether there are more frames, or may be.
+    pub(crate) fn is_cut(self) -> bool {
+        !matches!(self, Self::Outermost | Self::FramePointers | Self::NoProgram)
+    }
+}
+
+/// Where a frame is in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodePlace {
+    /// The address that is executed next in the frame.
+    pub(crate) address: u64,
+    /// Whether the instruction before it is a call, to the next frame inside.
+    pub(crate) is_behind_call: bool,
+}
+
+impl CodePlace {
+    /// An address in the instruction that the frame executes.
+    pub(crate) fn instruction(self) -> u64 {
+        self.address.wrapping_sub(self.is_behind_call.into())
+    }
+}
+
+/// Knows the call frame information at an address of the process, and the distance from the link-time address
+/// to it.
+pub(crate) type Lookup<'l> = dyn FnMut(CodePlace) -> Result<(Rc<CallFrames>, u64), StackEnd> + 'l;
+
+/// The frames of a stack, the innermost first, and why they end.
+pub(crate) fn frames(stack: &CopiedStack<'_>, look_up: &mut Lookup<'_>) -> (Vec<CodePlace>, StackEnd) {
+    let Some(mut registers) = Registers::of(stack) else { return (Vec::new(), StackEnd::NoProgram) };
+    let memory = MemoryPart { start: registers.stack_pointer(), bytes: stack.memory() };
+    let is_whole = stack.memory().len() as u64 >= u64::from(stack.size);
+    let mut place = CodePlace { address: registers.program_counter(), is_behind_call: false };
+    let mut places = vec![place];
+    loop {
+        let caller = look_up(place).and_then(|(information, bias)| {
+            let address = place.instruction().wrapping_sub(bias);
+            information.caller(address, bias, &registers, &memory).map_err(|why| match why {
+                CallerError::NoInformation => StackEnd::NoInformation,
+                CallerError::Invalid => StackEnd::Invalid,
+                // Nothing that a caller needs is below the frames that it has called.
+                CallerError::Memory { address } if address < memory.start => StackEnd::Unreadable,
+                CallerError::Memory { .. } if is_whole => StackEnd::NotCopied,
+                CallerError::Memory { .. } => StackEnd::Unreadable,
+            })
+        });
+        match caller {
+            Err(end) => return (places, end),
+            Ok(Caller::None) => return (places, StackEnd::Outermost),
+            Ok(Caller::Registers { .. }) if places.len() >= MOST => return (places, StackEnd::MostFrames),
+            Ok(Caller::Registers { registers: of_caller, is_interrupted }) => {
+                registers = of_caller;
+                place = CodePlace { address: registers.program_counter(), is_behind_call: !is_interrupted };
+                places.push(place);
+            }
+        }
+    }
+}
