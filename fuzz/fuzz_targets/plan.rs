@@ -8,7 +8,7 @@ use simple_markers_tracer::bpf::expression::TaskOffsets;
 use simple_markers_tracer::bpf::program::{FrameLookup, ProcessFilter, ProgramSettings, Section};
 use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{KernelOffsets, Target, count::count};
-use simple_markers_tracer::stack::{ProgramStack, StackSettings};
+use simple_markers_tracer::record::stack::{ProgramStack, StackSettings};
 
 /// The kernel's frames, and a copy of the program's stack.
 const STACKS: StackSettings = StackSettings { program: Some(ProgramStack::Copy { size: 1 << 16 }), has_kernel: true };

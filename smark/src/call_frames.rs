@@ -43,11 +43,10 @@ pub(crate) struct CallFrames {
 
 /// What is known of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Caller {
-    /// Its registers. `is_interrupted` says that it did not call, but was interrupted by a signal.
-    Registers { registers: Registers, is_interrupted: bool },
-    /// There is none.
-    None,
+pub(crate) struct Caller {
+    pub(crate) registers: Registers,
+    /// Whether it did not call, but was interrupted by a signal.
+    pub(crate) is_interrupted: bool,
 }
 
 /// Why nothing is known of the caller.
@@ -101,14 +100,15 @@ impl CallFrames {
         Some(Self { exceptions, debug, bases, exceptions_index, debug_index })
     }
 
-    /// The caller of the function at a link-time address. `bias` is the distance to run time.
+    /// The caller of the function at a link-time address; `None` if the file says that there is none. `bias` is the
+    /// distance to run time.
     pub(crate) fn caller(
         &self,
         address: u64,
         bias: u64,
         registers: &Registers,
         memory: &dyn Memory,
-    ) -> Result<Caller, CallerError> {
+    ) -> Result<Option<Caller>, CallerError> {
         let here = FramePoint { address, bias, registers, memory, bases: &self.bases };
         if let Some(section) = &self.exceptions {
             if let Some(entry) = indexed(section, &self.bases, &self.exceptions_index, address) {
@@ -161,7 +161,11 @@ struct FramePoint<'h> {
 }
 
 impl FramePoint<'_> {
-    fn caller<S: UnwindSection<SectionBytes>>(&self, section: &S, entry: &Entry) -> Result<Caller, CallerError> {
+    fn caller<S: UnwindSection<SectionBytes>>(
+        &self,
+        section: &S,
+        entry: &Entry,
+    ) -> Result<Option<Caller>, CallerError> {
         let mut context = UnwindContext::new();
         let row = entry.unwind_info_for_address(section, self.bases, &mut context, self.address);
         let row = row.map_err(|_| CallerError::NoInformation)?;
@@ -202,7 +206,7 @@ impl FramePoint<'_> {
         }
         let return_address = match return_address {
             Some(value) => value.ok_or(CallerError::Invalid)?,
-            None if self.ends(section, entry) => return Ok(Caller::None),
+            None if self.ends(section, entry) => return Ok(None),
             // It is still in its register, which only a function can say that has called no other one.
             None => self.register(return_register.0)?,
         };
@@ -210,12 +214,12 @@ impl FramePoint<'_> {
         let has_moved = frame != self.registers.stack_pointer() || return_address != self.registers.program_counter();
         registers.set_program_counter(return_address);
         if registers.program_counter() == 0 {
-            return Ok(Caller::None);
+            return Ok(None);
         }
         if !has_moved {
             return Err(CallerError::Invalid);
         }
-        Ok(Caller::Registers { registers, is_interrupted })
+        Ok(Some(Caller { registers, is_interrupted }))
     }
 
     /// Whether an entry says that the function has no caller. `gimli` 0.32 does not tell a register that is said to
@@ -312,7 +316,10 @@ mod tests {
         let memory = MemoryPart { start: 0x1000, bytes: &[7; 512] };
         let called = |address| frames.caller(address, 0, &registers(address), &memory);
         let all: Vec<_> = (text.address()..text.address() + text.size()).map(called).collect();
-        let is_found = |caller: &&Result<Caller, CallerError>| matches!(caller, Ok(Caller::Registers { registers, .. }) if registers.program_counter() == 0x0707_0707_0707_0707);
+        let is_found = |caller: &&Result<Option<Caller>, CallerError>| {
+            let counter = |caller: Caller| caller.registers.program_counter();
+            caller.is_ok_and(|caller| caller.map(counter) == Some(0x0707_0707_0707_0707))
+        };
         assert!(all.iter().filter(is_found).count() * 2 > all.len(), "{}", all.len());
         assert_eq!(called(u64::MAX - 1), Err(CallerError::NoInformation));
         let nothing = MemoryPart { start: 0, bytes: &[] };

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use simple_markers_tracer::stack::{self, CopiedStack};
+use simple_markers_tracer::record::stack::{self, CopiedStack};
 
 use crate::call_frames::{CallFrames, Caller, CallerError};
 use crate::registers::{MemoryPart, Registers};
@@ -102,13 +102,49 @@ pub(crate) fn frames(stack: &CopiedStack<'_>, look_up: &mut Lookup<'_>) -> (Vec<
         });
         match caller {
             Err(end) => return (places, end),
-            Ok(Caller::None) => return (places, StackEnd::Outermost),
-            Ok(Caller::Registers { .. }) if places.len() >= MOST => return (places, StackEnd::MostFrames),
-            Ok(Caller::Registers { registers: of_caller, is_interrupted }) => {
+            Ok(None) => return (places, StackEnd::Outermost),
+            Ok(Some(_)) if places.len() >= MOST => return (places, StackEnd::MostFrames),
+            Ok(Some(Caller { registers: of_caller, is_interrupted })) => {
                 registers = of_caller;
                 place = CodePlace { address: registers.program_counter(), is_behind_call: !is_interrupted };
                 places.push(place);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_have_all_ends() {
+        let all = [
+            StackEnd::Outermost,
+            StackEnd::FramePointers,
+            StackEnd::NoProgram,
+            StackEnd::MostFrames,
+            StackEnd::NotCopied,
+            StackEnd::Unreadable,
+            StackEnd::NoFile,
+            StackEnd::NoInformation,
+            StackEnd::Invalid,
+        ];
+        let read = |name: &str| {
+            let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+            std::fs::read_to_string(path).expect("the document")
+        };
+        let (page, schema) = (read("json.md"), read("schema.json"));
+        let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+        let codes: Vec<&str> = all.iter().map(|end| end.code()).collect();
+        assert_eq!(schema["$defs"]["stack_end"]["enum"], serde_json::json!(codes));
+        let rows = page.lines().filter_map(|line| {
+            let mut cells = line.trim_matches('|').split('|').map(str::trim);
+            let code = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+            Some((code.to_owned(), cells.next_back()?.to_owned()))
+        });
+        let rows: Vec<_> = rows.skip_while(|(code, _)| code != codes[0]).collect();
+        let expected: Vec<_> = all.iter().map(|end| (end.code().to_owned(), end.is_cut().to_string())).collect();
+        assert_eq!(rows, expected);
     }
 }

@@ -23,9 +23,16 @@ const PROCESSES: usize = 4096;
 /// Reads the symbols of a file. The folders have separate debug files.
 type SymbolReader = fn(&Path, &[PathBuf]) -> Option<Symbols>;
 
-/// What processes have mapped executable, and when that was looked at.
+/// What a process has mapped executable, and when that was looked at.
+#[derive(Clone, Debug)]
+struct ProcessRegions {
+    looked: Instant,
+    regions: Vec<Region>,
+}
+
+/// What processes have mapped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RegionCache(Rc<RefCell<HashMap<u32, (Instant, Vec<Region>)>>>);
+pub(crate) struct RegionCache(Rc<RefCell<HashMap<u32, ProcessRegions>>>);
 
 impl RegionCache {
     /// Notes what a process has mapped now. What is known stays known if it has ended.
@@ -35,31 +42,32 @@ impl RegionCache {
         if processes.len() >= PROCESSES {
             processes.clear();
         }
-        let (looked, known) = processes.entry(process).or_insert_with(|| (Instant::now(), Vec::new()));
-        *looked = Instant::now();
+        let looked = Instant::now();
+        let known = processes.entry(process).or_insert(ProcessRegions { looked, regions: Vec::new() });
+        known.looked = looked;
         if !regions.is_empty() {
-            *known = regions;
+            known.regions = regions;
         }
     }
 
     /// Notes that a process has created another one, with the same regions.
     pub(crate) fn fork(&self, process: u32, child: u32) {
         let mut processes = self.0.borrow_mut();
-        if let Some((looked, regions)) = processes.get(&process).cloned() {
-            processes.entry(child).or_insert((looked, regions));
+        if let Some(regions) = processes.get(&process).cloned() {
+            processes.entry(child).or_insert(regions);
         }
     }
 
     /// What is found in the regions of a process; they are looked at again if nothing is found.
     fn find<T>(&self, process: u32, find: &dyn Fn(&[Region]) -> Option<T>) -> Option<T> {
-        if let Some((looked, regions)) = self.0.borrow().get(&process) {
+        if let Some(ProcessRegions { looked, regions }) = self.0.borrow().get(&process) {
             let found = find(regions);
             if found.is_some() || looked.elapsed() < LOOK {
                 return found;
             }
         }
         self.look(process);
-        find(&self.0.borrow().get(&process)?.1)
+        find(&self.0.borrow().get(&process)?.regions)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use simple_markers_resolver::location::Register;
 use simple_markers_tracer::arch::Platform;
-use simple_markers_tracer::stack::CopiedStack;
+use simple_markers_tracer::record::stack::CopiedStack;
 
 /// How many registers there are at most.
 const REGISTERS: usize = 34;

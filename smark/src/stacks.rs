@@ -16,7 +16,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::aggregate::StackCount;
 use simple_markers_tracer::plan::PlannedImage;
-use simple_markers_tracer::stack::{CopiedStack, Stack};
+use simple_markers_tracer::record::stack::{CopiedStack, Stack};
 
 use crate::console::Console;
 use crate::copied_stack::{self, CodePlace, StackEnd};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::stack::{COPY_SIZES, ProgramStack, StackSettings};
+use simple_markers_tracer::record::stack::{COPY_SIZES, ProgramStack, StackSettings};
 use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;

@@ -14,8 +14,8 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::bpf::{KernelOffsets, Target, input};
 use simple_markers_tracer::plan::{Aggregate, ImageFile, Input, MAX_WORDS, PlannedImage, PlannedMarker, PlannedSite};
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::record::{Field, Layout};
-use simple_markers_tracer::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 
 /// The registers that the program sets, by their number in DWARF. `%rbx` has the address of the

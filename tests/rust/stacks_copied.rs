@@ -158,6 +158,61 @@ fn a_stack_says_why_it_ends() {
     }
 }
 
+/// Asks for the time of the process, which the code of the vdso cannot tell without a system call; and is interrupted on a
+/// stack for signals.
+const ELSEWHERE: &str = r#"
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include "simple_marker.h"
+__attribute__((noipa)) void pass(int n) {
+    __asm__ volatile("nop");
+    simple_mark_keep(elsewhere:pass, "%d", n);
+    __asm__ volatile("nop");
+}
+__attribute__((noipa)) void handler(int number) {
+    pass(number);
+    __asm__ volatile("nop");
+}
+__attribute__((noipa)) void asks(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    __asm__ volatile("nop");
+}
+int main(void) {
+    asks();
+    stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+    sigaltstack(&stack, 0);
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &action, 0);
+    raise(SIGUSR1);
+    return 0;
+}
+"#;
+
+#[test]
+fn code_of_the_vdso_and_stacks_of_signals_are_followed() {
+    if !can_watch() || !can_watch_with_tracefs() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "elsewhere", ELSEWHERE, &["-fomit-frame-pointer"]);
+    let event = "syscalls:sys_enter_clock_gettime";
+    let hits = objects(&["trace", "--json", "--stack=dwarf", "-e", event], &[program.to_str().expect("UTF-8")]);
+    let hit = hits.iter().find(|hit| hit["event"] == event).expect("the system call");
+    let names = functions(&hit["stack"]);
+    assert!(names[0].contains("clock_gettime") && hit["stack"][0]["image"] == "[vdso]", "{hit}");
+    let asks = names.iter().position(|name| name == "asks").expect("the caller");
+    assert_eq!((names[asks + 1].as_str(), &hit["stack_end"]), ("main", &"outermost".into()), "{names:?}");
+
+    let hit = hits.iter().find(|hit| hit["marker"] == "elsewhere:pass").expect("the hit");
+    let names = functions(&hit["stack"]);
+    // What called the function that was interrupted is on the other stack.
+    assert_eq!((&names[..2], names.len()), (&["pass".to_owned(), "handler".to_owned()][..], 4), "{names:?}");
+    assert!(names[3].contains("kill"), "{names:?}");
+    assert_eq!(hit["stack_end"], "not_copied");
+}
+
 fn kernel_functions(hit: &Json) -> Vec<String> {
     let frames = hit["kernel_stack"].as_array().expect("frames").iter();
     frames.map(|frame| frame["function"].as_str().expect("a name").to_owned()).collect()

@@ -18,7 +18,7 @@ use simple_markers_tracer::Hit;
 use simple_markers_tracer::bpf::KernelOffsets;
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::PlanSettings;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 

@@ -13,7 +13,7 @@ use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::plan::{Plan, PlannedArgument, Source};
 use simple_markers_tracer::planning::PlanSettings;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Hit, Missing, Value};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Engine, Kernel, Mode, Scope, Session};
 
 use crate::fixture;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::bpf::KernelOffsets;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Child, Engine, Kernel, Mode, Scope, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

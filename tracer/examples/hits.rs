@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::PlanSettings;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 

@@ -5,7 +5,7 @@ mod shared;
 
 use std::time::{Duration, Instant};
 
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 
 const ROUNDS: usize = 9;

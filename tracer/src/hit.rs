@@ -7,8 +7,8 @@ use simple_markers_resolver::address::Vaddr;
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
 use crate::plan::{ContextNumber, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
+use crate::record::stack::{CopiedStack, Stack};
 use crate::record::{Field, Layout, Record};
-use crate::stack::{CopiedStack, Stack};
 use crate::value::{Missing, Value};
 
 /// A marker was passed.

@@ -27,7 +27,6 @@ pub mod record;
 pub mod recorded_members;
 pub mod recorder;
 pub mod shown;
-pub mod stack;
 #[allow(unsafe_code, reason = "system calls")]
 pub mod sys;
 pub mod text;

@@ -11,11 +11,13 @@
 //! | 32 | 16 | name of the thread, ends with a NUL |
 //! | 48 | | the fields |
 //! | | | if stacks are recorded: for the program's and the kernel's the size of the stack in bytes (8), and so many addresses |
-//! | | | if the program's stack is copied: the copy ([`crate::stack`]), at the end of the record |
+//! | | | if the program's stack is copied: the copy ([`crate::record::stack`]), at the end of the record |
 //!
 //! Numbers are in the byte order of the machine. Every field starts at a multiple of 8.
 
-use crate::stack::{CopiedStack, MEMORY, ProgramStack, Stack, StackSettings, WHOLE_STACK};
+pub mod stack;
+
+use self::stack::{CopiedStack, MEMORY, ProgramStack, Stack, StackSettings, WHOLE_STACK};
 use crate::whole::area;
 
 /// Offset of the time.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::MarkerCounts;
-use simple_markers_tracer::stack::FRAMES;
+use simple_markers_tracer::record::stack::FRAMES;
 
 use crate::stacks::Stacks;
 

@@ -13,7 +13,7 @@ use rustix::rand::GetRandomFlags;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Mode, signals};
 
 pub(crate) use self::files::newest;

@@ -11,7 +11,7 @@ use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{DoubtfulValues, TASK};
 use simple_markers_tracer::planning::ValueBudget;
-use simple_markers_tracer::stack::StackSettings;
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::{Child, Engine, Mode};
 

@@ -12,7 +12,7 @@ use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
 use super::off_cpu::WaitOffsets;
 use crate::aggregate::Tally;
 use crate::plan::{Aggregate, Condition, ContextNumber, FieldPlace, Input, MAX_WORDS, Uncompilable};
-use crate::stack::StackSettings;
+use crate::record::stack::StackSettings;
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

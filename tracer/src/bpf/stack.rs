@@ -1,4 +1,4 @@
-//! Writes the stacks of a hit to its record ([`crate::stack`]).
+//! Writes the stacks of a hit to its record ([`crate::record::stack`]).
 //!
 //! The memory of the stack is copied when the record is reserved, so the program must not sleep then. Before,
 //! it makes the pages present if it may sleep. A stack can end before the size that is asked for: then it is
@@ -9,7 +9,7 @@ use super::program::Program;
 use crate::arch::Platform;
 use crate::plan::Uncompilable;
 use crate::record::Layout;
-use crate::stack::{MEMORY, REGISTERS, REGISTERS_SIZE, STACK_SIZE};
+use crate::record::stack::{MEMORY, REGISTERS, REGISTERS_SIZE, STACK_SIZE};
 
 /// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
 pub(super) const USER_STACK: u64 = 1 << 8;

@@ -95,7 +95,7 @@ fn fields_are_read_by_their_types() {
 #[test]
 fn values_and_texts_are_those_of_the_record() {
     let plan = plan();
-    let layouts = [event().layout(&plan.sites[0].inputs, crate::stack::StackSettings::NONE)];
+    let layouts = [event().layout(&plan.sites[0].inputs, crate::record::stack::StackSettings::NONE)];
     let bytes = record(64);
     let hit = Hit::new(Record(&bytes), &plan, &layouts).expect("a hit");
     let values: Vec<Value<'_>> = hit.values().map(|value| value.expect("a value")).collect();
@@ -129,7 +129,7 @@ fn values_and_texts_are_those_of_the_record() {
 #[test]
 fn a_recording_has_the_event_and_the_names() {
     let plan = plan();
-    let layouts = [event().layout(&plan.sites[0].inputs, crate::stack::StackSettings::NONE)];
+    let layouts = [event().layout(&plan.sites[0].inputs, crate::record::stack::StackSettings::NONE)];
     let bytes = record(64);
     let hit = Hit::new(Record(&bytes), &plan, &layouts).expect("a hit");
     let mut writer = Writer::new(Description::default(), &plan, 4096);

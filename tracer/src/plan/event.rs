@@ -11,7 +11,7 @@ use super::argument::Reading;
 use super::input::{FieldPlace, Input};
 use super::user_texts::{USER_TEXT, UserText, add_texts};
 use crate::record::Layout;
-use crate::stack::StackSettings;
+use crate::record::stack::StackSettings;
 
 /// A tracepoint of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

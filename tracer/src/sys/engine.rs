@@ -15,7 +15,7 @@ use crate::aggregate::{RawCounts, Tallies, Tally};
 use crate::bpf::entry::EntryCounts;
 use crate::hit::Hit;
 use crate::plan::{Aggregate, Plan};
-use crate::stack::StackSettings;
+use crate::record::stack::StackSettings;
 
 pub use super::programs::Kernel;
 

@@ -36,8 +36,8 @@ use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Aggregate, Condition, Input, KernelEvent, Plan, PlannedSite};
+use crate::record::stack::{FRAMES, ProgramStack, StackSettings};
 use crate::record::{Layout, Record};
-use crate::stack::{FRAMES, ProgramStack, StackSettings};
 
 /// What the programs need to know of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

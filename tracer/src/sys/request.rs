@@ -4,7 +4,7 @@ use super::error::Error;
 use super::groups::Group;
 use crate::bpf::program::ProgramError;
 use crate::plan::{Aggregate, Plan};
-use crate::stack::StackSettings;
+use crate::record::stack::StackSettings;
 
 /// Which processes are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,11 +23,11 @@ use crate::aggregate::{Passage, Replay, Tally};
 use crate::filter::Fields;
 use crate::ftrace::hit_record::RecordHeader;
 use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, RecorderProbe};
+use crate::record::stack::StackSettings;
 use crate::record::{Layout, Record};
 use crate::recorded_members::RecordedInputs;
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};
-use crate::stack::StackSettings;
 
 use bell::Bell;
 use folder::Folder;
