@@ -5,7 +5,7 @@
 #include <time.h>
 #include "simple_marker.h"
 
-enum { BLOCKS = 40, PASSES = 50 };
+enum { BLOCKS = 200, PASSES = 50 };
 
 static double now(void) {
     struct timespec time;

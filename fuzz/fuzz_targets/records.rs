@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::plan::{Input, PlannedSite};
-use simple_markers_tracer::record::{Layout, Record, SITE};
 use simple_markers_tracer::record::stack::{FRAMES, ProgramStack, StackSettings};
+use simple_markers_tracer::record::{Layout, Record, SITE};
 use simple_markers_tracer::text::{self, Format};
 use simple_markers_tracer::{Hit, Plan};
 
