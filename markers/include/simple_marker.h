@@ -46,8 +46,12 @@
  *              right. It takes up to 8 arguments of the same types. Those of type char * (also
  *              signed, unsigned, const) are text, which is recorded up to its NUL or to a limit;
  *              cast a pointer for %p to void *. A text counts as two arguments, and 12 are allowed.
+ *      simple_span(name, fmt, ...)
+ *              Two probes, name_begin here and name_end where the block is left, which have the same
+ *              number as their first argument, id. It takes 7 arguments. It is a declaration and a
+ *              statement (docs/spans.md).
  *
- * All are expressions of type void. They are allowed wherever inline assembly is: in inline
+ * All but simple_span are expressions of type void. They are allowed wherever inline assembly is: in inline
  * functions, templates, lambdas and constructors, but not in a constexpr function or at file scope.
  *
  *      name  Identifiers joined by colons, by convention subsystem:component, and unique in the
@@ -690,5 +694,6 @@ template <> struct view<double, false> {
 
 #include "simple_ghost.h"
 #include "simple_probe.h"
+#include "simple_span.h"
 
 #endif /* SIMPLE_MARKER_H */

@@ -47,6 +47,7 @@ mod bits;
 mod check;
 pub mod conversion;
 mod probe;
+mod span;
 mod target;
 mod words;
 
@@ -63,6 +64,31 @@ mod words;
 pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
+
+pub use span::{SpanEnd, SpanGuard};
+
+/// Puts a [span](simple_span!) around the body of a function: `#[span]`, `#[span(NAME)]` or
+/// `#[span(NAME, "FORMAT", ARGUMENT..)]`.
+///
+/// ```
+/// use simple_markers::span;
+///
+/// #[span(db:query, "%s, %lu rows", text, rows)]
+/// async fn query(text: &str, rows: u64) -> u64 {
+///     // ...
+///     # let _ = text;
+///     rows
+/// }
+///
+/// #[span]
+/// fn flush() {}
+/// # flush();
+/// ```
+///
+/// Arguments are the parameters of the function, and `self`. Without a name it is called
+/// `CRATE:FUNCTION`. The span of an `async fn` is from the first poll of its future to its end, or until
+/// the future is dropped. The program must know this crate under the name `simple_markers`.
+pub use simple_markers_macros::span;
 
 /// Makes ghosts of the markers in a function, an `impl`, a trait or an inline module: of each
 /// [`simple_mark!`] without `keep` and `options(anchor)`, as if it had `options(ghost)`.
@@ -110,6 +136,7 @@ pub mod __private {
     pub use crate::check::{address_word, pointer_word, star_word, text_words, word};
     pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
     pub use crate::probe::Probe;
+    pub use crate::span::{SpanEnd, SpanGuard, cold, next as next_span};
     pub use crate::words::{Part, as_text, joined, length};
     pub use core::arch::{asm, global_asm};
     pub use core::ptr::read;

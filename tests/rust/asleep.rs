@@ -1,11 +1,11 @@
-//! A probe that is off costs two instructions on x86-64. Compares the instructions that a function
+//! A probe that is off costs two instructions on x86-64, and a span four. Compares the instructions that a function
 //! executes while its probes are off with those of the same function without probes, in Rust, C and
 //! C++.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use simple_markers_tests::asleep::asleep;
+use simple_markers_tests::asleep::{asleep, asleep_spans};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::image::{Code, Function};
 use simple_markers_tests::matrix::{Build, Markers, TOOLCHAIN};
@@ -22,6 +22,9 @@ const FUNCTIONS: [(&str, usize); 8] = [
     ("looped", 1),
     ("copies", 3),
 ];
+
+/// The functions with spans, and how many each has.
+const SPANS: [(&str, usize); 3] = [("spanned", 1), ("span_in_loop", 1), ("nested", 2)];
 
 fn compile(build: &Build<'_>, level: &str) -> PathBuf {
     let options = ["-Cpanic=abort", "-Ccodegen-units=1", "-Cdebuginfo=2", &format!("-Copt-level={level}")];
@@ -50,9 +53,16 @@ fn a_probe_that_is_off_costs_two_instructions(level: &str) {
         let distinct: BTreeSet<_> = on.switches.iter().collect();
         assert_eq!(distinct.len(), 1, "one switch for all copies: {}", both());
     }
+    for (name, spans) in SPANS {
+        let on = asleep_spans(&with, named(&with, name));
+        let off = asleep_spans(&without, named(&without, name));
+        let both = || format!("-O{level} {name}\n{on}\nwithout:\n{off}");
+        assert_eq!(on.switches.len(), spans, "{}", both());
+        assert!(on.work() <= off.work() + 4 * spans, "{}", both());
+    }
     // Every site is anchored, has its values, and the address of a switch.
     let sites = fixture::sites(&image);
-    assert_eq!(sites.iter().filter(|site| site.pc != 0).count(), 10, "-O{level}: {sites:?}");
+    assert_eq!(sites.iter().filter(|site| site.pc != 0).count(), 18, "-O{level}: {sites:?}");
     for site in sites.iter().filter(|site| site.pc != 0) {
         assert_eq!(site.flags & 0b101, 0b101, "{site:?}");
         assert_eq!(with.at(site.pc).map(|at| at.mnemonic.as_str()), Some("nop"), "-O{level}: {site:?}");
@@ -113,6 +123,15 @@ fn is_off_in_two_instructions(compiler: Compiler) {
             assert!(on.instructions.len() <= off.instructions.len() + 3 * probes, "{}", both());
             let distinct: BTreeSet<_> = on.switches.iter().collect();
             assert_eq!(distinct.len(), 1, "one switch for all copies: {}", both());
+        }
+        // clang tests what it loads from the switch with an instruction of its own, unless it does not test
+        // it at the end again.
+        let each = if compiler == Compiler::Clang { 5 } else { 4 };
+        for (name, spans) in SPANS {
+            let (on, off) = (asleep_spans(&with, named(&with, name)), asleep_spans(&without, named(&without, name)));
+            let both = || format!("{what} {name}\n{on}\nwithout:\n{off}");
+            assert_eq!(on.switches.len(), spans, "{}", both());
+            assert!(on.work() <= off.work() + each * spans, "{}", both());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Probes in C and C++: all copies of a probe have one switch, also those of other files and behind a
 //! link-time optimiser; what is dropped takes its switch with it; on AArch64 the test takes three
-//! instructions and the values are at the site; and the static library records.
+//! instructions and the values are at the site; the static library records; and spans end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -353,5 +353,61 @@ fn the_static_library_calls_handlers() {
         let image = build(compiler, &["tests/probes/handled.c"], &options, &[library], folder.path());
         let printed = tools::run(&mut Command::new(image));
         assert_eq!(printed.lines().collect::<Vec<_>>(), expected, "{}", compiler.name());
+    }
+}
+
+/// The begins and ends of spans that the program printed, and those that it recorded.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn printed_and_recorded(image: &Path, recording: &Path) -> (Vec<String>, Vec<String>) {
+    let mut command = Command::new(image);
+    command.env("SIMPLE_MARKERS_RECORD", "spans:*").env("SIMPLE_MARKERS_OUTPUT", recording);
+    let printed = tools::run(&mut command).lines().map(str::to_owned).collect();
+    let [begin, end] = [r"^spans:(\w+)_begin \{ id = (\d+), \w+ = (\d+) \}$", r"^spans:(\w+)_end \{ id = (\d+) \}$"]
+        .map(|pattern| Regex::new(pattern).expect("a pattern"));
+    let mut open: BTreeMap<String, String> = BTreeMap::new();
+    let recorded = events(recording).into_iter().map(|event| match (begin.captures(&event), end.captures(&event)) {
+        (Some(begin), _) => {
+            let span = format!("{} {}", &begin[1], &begin[3]);
+            assert_eq!(open.insert(begin[2].to_owned(), span.clone()), None, "{event}: two spans have the id");
+            format!("begin {span}")
+        }
+        (_, Some(end)) => {
+            let span = open.remove(&end[2]).unwrap_or_else(|| panic!("{event}: no begin"));
+            assert!(span.starts_with(&end[1]), "{event} ends {span}");
+            format!("end {span}")
+        }
+        _ => panic!("{event}"),
+    });
+    (printed, recorded.collect())
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn spans_end_where_their_blocks_are_left() {
+    if tools::find("babeltrace2").is_none() {
+        return;
+    }
+    let library = fixture::build(&["-p", "simple-markers-c"]).join("debug/libsimple_marker.a");
+    let library = library.to_str().expect("UTF-8");
+    let sources = ["tests/probes/spans/main.cc", "tests/probes/spans/third.c"];
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if tools::find(compiler.name()).is_none() {
+            continue;
+        }
+        for (options, linking) in tools::slice(&format!("{} spans", compiler.name()), &BUILDS, &[0, 4]) {
+            let mut linking = [&[library][..], linking].concat();
+            if compiler == Compiler::Clang && options.contains(&"-flto") {
+                linking.push("-fuse-ld=lld");
+            }
+            let linker = linking.iter().find_map(|option| option.strip_prefix("-fuse-ld="));
+            if linker.is_some_and(|linker| tools::find(&format!("ld.{linker}")).is_none()) {
+                continue;
+            }
+            let folder = TempDir::new().expect("a folder");
+            let options = [&["-DSIMPLE_MARKER_RECORDER", "-fexceptions"][..], options].concat();
+            let image = build(compiler, &sources, &options, &linking, folder.path());
+            let (printed, recorded) = printed_and_recorded(&image, &folder.path().join("recording"));
+            assert_eq!((recorded.len(), &recorded), (48, &printed), "{} {options:?} {linking:?}", compiler.name());
+        }
     }
 }

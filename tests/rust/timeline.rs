@@ -402,3 +402,47 @@ fn pairs_become_slices() {
     assert_eq!(filtered.slices().len(), 10);
     assert!(filtered.events.iter().all(|event| event.hit["args"][0]["value"].as_u64() >= Some(10)));
 }
+
+/// Spans are slices without `--pair`: of their own name, with their arguments, and on the track of the
+/// thread unless they overlap another one.
+#[test]
+fn spans_are_slices() {
+    if find("protoc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (recording, file) = (folder.path().join("recording"), folder.path().join("spans.pftrace"));
+    let program = crate::recorded::programs("spans in a timeline", "probe-spans").pop().expect("a program");
+    let smark = |command: &mut Command| {
+        let output = output(command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    smark(Command::new(fixture::smark()).args(["record", "-o"]).arg(&recording).arg("--").arg(program).arg("ways"));
+    let mut report = Command::new(fixture::smark());
+    let said = smark(report.args(["report", "--to", "perfetto", "-o"]).arg(&file).arg("spans:*").arg(&recording));
+    // One is forgotten, and the child ends one that its parent began.
+    for line in ["spans:work: not in a slice: 1 spans:work_begin", "spans:work: not in a slice: 1 spans:work_end"] {
+        assert!(said.contains(line), "{said}");
+    }
+    let packets = decoded(&file);
+    let data = packets[1].message("interned_data").expect("the names");
+    let (names, arguments) = (interned(data, "event_names"), interned(data, "debug_annotation_names"));
+    let described = packets.iter().filter_map(|packet| packet.message("track_descriptor"));
+    let threads: Vec<u64> =
+        described.filter(|track| track.message("thread").is_some()).map(|track| track.number("uuid")).collect();
+    let mut slices: BTreeMap<&str, Vec<(u64, bool)>> = BTreeMap::new();
+    for event in packets.iter().filter_map(|packet| packet.message("track_event")) {
+        if event.scalar("type") == Some("TYPE_SLICE_BEGIN") {
+            let number = event.messages("debug_annotations").find(|it| arguments[&it.number("name_iid")] == "number");
+            let number = number.expect("an argument").number("uint_value");
+            let is_in_thread = threads.contains(&event.number("track_uuid"));
+            slices.entry(&names[&event.number("name_iid")]).or_default().push((number, is_in_thread));
+        }
+    }
+    slices.values_mut().for_each(|slices| slices.sort_unstable());
+    let found: Vec<_> = slices.iter().map(|(name, slices)| (*name, slices.len())).collect();
+    assert_eq!(found, [("spans:function", 1), ("spans:method", 2), ("spans:work", 21)]);
+    let apart: Vec<u64> = slices["spans:work"].iter().filter(|slice| !slice.1).map(|slice| slice.0).collect();
+    assert_eq!(apart, [131, 211, 221, 222], "those that end after one that began before them");
+}

@@ -41,6 +41,7 @@ cfg_if::cfg_if! {
         mod rings;
         mod sdt_programs;
         mod sdt_watched;
+        mod spans;
         mod spelling;
         mod split;
         mod stacks;

@@ -31,6 +31,17 @@ impl Passed<'_> {
 /// Follows every branch of `function`, but not those behind the test of a switch.
 #[must_use]
 pub fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
+    passed(code, function, false)
+}
+
+/// The same of a function with spans, which tests whether a register is 0 for nothing else. The id of a
+/// span is 0, because it was loaded from the switch.
+#[must_use]
+pub fn asleep_spans<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
+    passed(code, function, true)
+}
+
+fn passed<'a>(code: &'a Code, function: &Function, has_spans: bool) -> Passed<'a> {
     let mut seen = BTreeSet::new();
     let mut switches = Vec::new();
     let mut next = vec![function.start];
@@ -47,6 +58,11 @@ pub fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
         }
         let after = code.after(address).map(|after| after.address);
         let target = instruction.target().map(|(address, _)| address);
+        if has_spans && mnemonic == "jrcxz" {
+            switches.extend(loaded_before(code, address));
+            next.extend(target);
+            continue;
+        }
         // A compiler may move what does not change the flags in between.
         let keeps_flags = |name: &str| ["mov", "cvt", "lea", "pxor", "nop"].iter().any(|start| name.starts_with(start));
         let tested = code.before(address).find(|before| !keeps_flags(&before.mnemonic)).filter(|before| {
@@ -55,6 +71,18 @@ pub fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
                 && before.operands.starts_with("$0x0,")
                 && before.leads_to.is_some()
         });
+        let is_id = |before: &&Instruction| {
+            let same = before.operands.split_once(',').is_some_and(|(one, other)| one == other);
+            before.mnemonic == "test" && same
+                || before.mnemonic.starts_with("cmp") && before.operands.starts_with("$0x0,")
+        };
+        let last = code.before(address).find(|before| !keeps_flags(&before.mnemonic));
+        if let (true, "jne" | "je", None, Some(test)) = (has_spans, mnemonic, tested, last.filter(is_id)) {
+            // clang tests what it loaded from the switch.
+            switches.extend(loaded_before(code, test.address));
+            next.extend(if mnemonic == "jne" { after } else { target });
+            continue;
+        }
         if let Some(test) = tested {
             switches.extend(test.leads_to);
             // gcc -Os jumps over what it does if the probe is on.
@@ -69,6 +97,12 @@ pub fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
         }
     }
     Passed { instructions: seen.iter().filter_map(|&address| code.at(address)).collect(), switches }
+}
+
+/// The address of what is loaded before an instruction, if there is no test and no jump in between.
+fn loaded_before(code: &Code, address: u64) -> Option<u64> {
+    let mut before = code.before(address).take_while(|it| it.mnemonic != "test" && !it.branches());
+    before.find(|it| it.mnemonic == "mov" && it.leads_to.is_some())?.leads_to
 }
 
 impl fmt::Display for Passed<'_> {

@@ -91,6 +91,12 @@ impl Format {
         }
     }
 
+    /// The format with text and conversions of printf before it.
+    pub(crate) fn behind(mut self, text: &str) -> Self {
+        self.parts.insert(0, Part::Text(text.to_owned()));
+        self
+    }
+
     /// Adds what is between the braces of words.
     fn words(&mut self, inner: &str) -> syn::Result<()> {
         for part in names::parts(inner.as_bytes()) {

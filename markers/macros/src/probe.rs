@@ -24,26 +24,52 @@ pub(crate) enum Receiver {
 
 /// The expansion of a probe: a block of type `()`.
 pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: Receiver) -> syn::Result<TokenStream> {
-    let ProbeInvocation { krate, target, marker } = invocation;
+    let ProbeInvocation { krate, target, marker, .. } = invocation;
     // A value of 64 bits does not fit a register of a 32-bit target.
     let Some((target, branch)) = target.filter(|(target, _)| target.address_size() == 8) else {
-        let arguments = evaluated(krate, pairs, &marker.format.check());
-        return Ok(quote_spanned! { Span::mixed_site()=> { if false { #arguments } } });
+        let checked = checked(krate, marker, pairs);
+        return Ok(quote_spanned! { Span::mixed_site()=> { if false { #checked } } });
     };
-    let words = Words::new(krate, target, pairs)?;
-    let armed = evaluated(krate, pairs, &words.recorded(krate, target, marker, receiver));
-    let declaration = record::declaration(krate, marker, true);
-    let space = record::space(krate);
-    let probe = probe_static(krate, marker, &words, receiver);
-    let (inside, outside) = if is_in_block(marker, receiver) { (None, Some(probe)) } else { (Some(probe), None) };
-    let switched = switched(krate, target, branch, &path(marker, receiver), &armed);
-    Ok(quote_spanned! { Span::mixed_site()=>
-        {
+    let ArmedProbe { items, path, armed } = ArmedProbe::new(krate, target, marker, pairs, receiver)?;
+    let switched = switched(krate, target, branch, &path, &armed);
+    Ok(quote_spanned! { Span::mixed_site()=> { #items #switched } })
+}
+
+/// A probe without the test of its switch.
+pub(crate) struct ArmedProbe {
+    /// Its declaration and its static.
+    pub(crate) items: TokenStream,
+    /// The path of the static.
+    pub(crate) path: TokenStream,
+    /// What is executed if the switch is on.
+    pub(crate) armed: TokenStream,
+}
+
+impl ArmedProbe {
+    pub(crate) fn new(
+        krate: &TokenTree,
+        target: Target,
+        marker: &Marker,
+        pairs: &[Pair<'_>],
+        receiver: Receiver,
+    ) -> syn::Result<Self> {
+        let words = Words::new(krate, target, pairs)?;
+        let armed = evaluated(krate, pairs, &words.recorded(krate, target, marker, receiver));
+        let declaration = record::declaration(krate, marker, true);
+        let space = record::space(krate);
+        let probe = probe_static(krate, marker, &words, receiver);
+        let (inside, outside) = if is_in_block(marker, receiver) { (None, Some(probe)) } else { (Some(probe), None) };
+        let items = quote_spanned! { Span::mixed_site()=>
             mod simple_probe_declaration { #declaration #space #inside }
             #outside
-            #switched
-        }
-    })
+        };
+        Ok(Self { items, path: path(marker, receiver), armed })
+    }
+}
+
+/// What is compiled and never executed where nothing is emitted.
+pub(crate) fn checked(krate: &TokenTree, marker: &Marker, pairs: &[Pair<'_>]) -> TokenStream {
+    evaluated(krate, pairs, &marker.format.check())
 }
 
 /// `armed`, executed if the switch is on.
@@ -64,11 +90,7 @@ fn switched(krate: &TokenTree, target: Target, branch: Branch, path: &TokenStrea
             }
         };
     }
-    let load = match target {
-        Target::X86 | Target::X86_64 => "mov {0:e}, dword ptr [rip + {1}]",
-        Target::Aarch64 => "adrp {0}, {1}\nldr {0:w}, [{0}, :lo12:{1}]",
-        Target::Riscv32 | Target::Riscv64 => "lla {0}, {1}\nlw {0}, 0({0})",
-    };
+    let load = load(target);
     quote_spanned! { Span::mixed_site()=>
         let switch: #krate::__private::primitive::u32;
         // SAFETY: the assembly reads a word of a static.
@@ -78,6 +100,15 @@ fn switched(krate: &TokenTree, target: Target, branch: Branch, path: &TokenStrea
             );
         }
         if switch != 0 { #armed }
+    }
+}
+
+/// The assembly that loads the switch `{1}` into `{0}`.
+pub(crate) fn load(target: Target) -> &'static str {
+    match target {
+        Target::X86 | Target::X86_64 => "mov {0:e}, dword ptr [rip + {1}]",
+        Target::Aarch64 => "adrp {0}, {1}\nldr {0:w}, [{0}, :lo12:{1}]",
+        Target::Riscv32 | Target::Riscv64 => "lla {0}, {1}\nlw {0}, 0({0})",
     }
 }
 

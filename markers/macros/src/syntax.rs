@@ -28,6 +28,8 @@ pub(crate) struct ProbeInvocation {
     pub(crate) krate: TokenTree,
     /// The target of the crate and how its switch is read; `None` if nothing is emitted.
     pub(crate) target: Option<(Target, Branch)>,
+    /// Whether it is a span, whose `marker` is its name and what its begin records.
+    pub(crate) is_span: bool,
     /// The probe as a marker: every argument is kept.
     pub(crate) marker: Marker,
 }
@@ -66,8 +68,12 @@ impl Parse for ProbeInvocation {
         let krate = input.parse()?;
         let target = Target::from_name(&input.parse::<Ident>()?)?;
         let branch = if input.parse::<Ident>()? == "goto" { Branch::Goto } else { Branch::Load };
-        let marker = Marker::parse_with(input, &PROBE)?;
-        Ok(Self { krate, target: target.map(|target| (target, branch)), marker })
+        let is_span = input.parse::<Option<Token![@]>>()?.is_some();
+        if is_span {
+            input.parse::<Ident>()?;
+        }
+        let marker = Marker::parse_with(input, if is_span { &SPAN } else { &PROBE })?;
+        Ok(Self { krate, target: target.map(|target| (target, branch)), is_span, marker })
     }
 }
 
@@ -77,7 +83,7 @@ impl Parse for Marker {
     }
 }
 
-/// What differs between the two macros.
+/// What differs between the macros.
 struct MacroSyntax {
     /// The example for one that is empty.
     example: &'static str,
@@ -95,6 +101,11 @@ const PROBE: MacroSyntax = MacroSyntax {
     example: "a probe has a name and a format: `simple_probe!(subsystem:component, \"format %d\", x)`",
     argument: probe_argument,
     has_options: false,
+};
+
+const SPAN: MacroSyntax = MacroSyntax {
+    example: "a span has a name and a format: `simple_span!(subsystem:component, \"format %d\", x)`",
+    ..PROBE
 };
 
 impl Marker {

@@ -14,7 +14,7 @@
 //! of [`value_form`], and [`rust_format`] a format in the notation of `format!`. [`conversion`] is the
 //! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and
 //! [`args`] the argument list. [`c_string`] reads the formats that users write. [`buffer`] is what a
-//! program writes while its probes are on, and [`tsdl`] what the metadata of recordings share.
+//! program writes while its probes are on, [`span`] has the names of the two probes of a span, and [`tsdl`] what the metadata of recordings share.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
 //! so they cannot disagree. Nothing here panics on any input.
@@ -39,6 +39,7 @@ pub mod placeholders;
 pub mod printf;
 pub mod rust_format;
 pub mod site;
+pub mod span;
 pub mod specifier;
 pub mod strings;
 pub mod tsdl;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
+use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 
 /// What is counted besides hits, and how much of it is kept and shown.
@@ -18,8 +19,8 @@ pub(crate) struct Ask {
     /// Count the values of this argument by powers of two
     #[arg(long, value_name = "ARG", conflicts_with = "time")]
     hist: Option<String>,
-    /// Measure the time from marker A to marker B; with a function and `()`, that of its calls
-    #[arg(long, value_name = "A..B|FUNCTION()", value_parser = timed)]
+    /// Measure the time from marker A to marker B; with the name of a span, that of the span; with a function and `()`, that of its calls
+    #[arg(long, value_name = "A..B|SPAN|FUNCTION()", value_parser = timed)]
     time: Option<TimedInterval>,
     /// The most different values, and the most open intervals, that are kept
     #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
@@ -31,6 +32,8 @@ pub(crate) struct Ask {
 pub(crate) enum TimedInterval {
     /// From one marker to another.
     Markers(String, String),
+    /// The spans of a name, from their begin to their end.
+    Spans(String),
     /// The calls of a function: the name of the marker at its entry, as `f()`.
     Calls(String),
 }
@@ -61,6 +64,13 @@ impl Ask {
                 by: by.as_deref().map(Arc::from),
                 is_split,
             },
+            (by, _, Some(TimedInterval::Spans(name))) => Question::Time {
+                from: span::begin(name),
+                to: span::end(name),
+                key: IntervalSubject::Argument(key.unwrap_or(span::ID).into()),
+                by: by.as_deref().map(Arc::from),
+                is_split,
+            },
             (by, _, Some(TimedInterval::Calls(entry))) => Question::Time {
                 from: entry.clone(),
                 to: format!("{entry} return"),
@@ -76,13 +86,14 @@ impl Ask {
     }
 }
 
-/// Parses `A..B` or `FUNCTION()`.
+/// Parses `A..B`, `SPAN` or `FUNCTION()`.
 pub(crate) fn timed(text: &str) -> Result<TimedInterval, String> {
     match text.strip_suffix("()") {
         Some(function) if !function.is_empty() && !text.contains("..") => Ok(TimedInterval::Calls(text.to_owned())),
+        None if !text.is_empty() && !text.contains("..") => Ok(TimedInterval::Spans(text.to_owned())),
         _ => match interval(text) {
             Ok((from, to)) => Ok(TimedInterval::Markers(from, to)),
-            Err(why) => Err(format!("{why}, or a function as f()")),
+            Err(why) => Err(format!("{why}, the name of a span, or a function as f()")),
         },
     }
 }
@@ -109,10 +120,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_alone_is_that_of_a_span() {
+        assert_eq!(timed("db:query"), Ok(TimedInterval::Spans("db:query".to_owned())));
+    }
+
+    #[test]
     fn calls_are_of_one_function() {
         assert_eq!(timed("queue::submit()"), Ok(TimedInterval::Calls("queue::submit()".to_owned())));
         assert_eq!(timed("a:b..c:d"), Ok(TimedInterval::Markers("a:b".to_owned(), "c:d".to_owned())));
-        for wrong in ["()", "", "submit", "a()..b"] {
+        for wrong in ["()", "", "a()..b"] {
             assert_eq!(timed(wrong).is_err(), wrong != "a()..b", "{wrong}");
         }
     }

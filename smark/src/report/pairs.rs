@@ -2,6 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::perfetto::Pair;
 
@@ -82,14 +83,26 @@ impl Pairs {
         self.pairs.is_empty()
     }
 
-    /// The pairs with their sites. `None` if there is no marker of a name, which is said.
+    /// The pairs with their sites, and the spans. `None` if there is no marker of a name, which is said.
     pub(super) fn choose(
         &self,
         console: &Console,
         selected: &RecordedMarkers<'_>,
     ) -> anyhow::Result<Option<Vec<Pair>>> {
+        let is_given = |name: &str| {
+            let mut given = self.pairs.iter();
+            given.any(|question| question.asks_for(&span::begin(name)) || question.asks_for(&span::end(name)))
+        };
+        let spans = selected.spans().into_iter().filter(|name| !is_given(name)).map(|name| Question::Time {
+            from: span::begin(name),
+            to: span::end(name),
+            key: IntervalSubject::Argument(span::ID.into()),
+            by: None,
+            is_split: false,
+        });
+        let spans: Vec<Question> = spans.collect();
         let mut pairs = Vec::new();
-        for question in &self.pairs {
+        for question in self.pairs.iter().chain(&spans) {
             let asked = HitQuery { filter: None, question };
             if !asked.has_markers(console, "--pair", selected.names()) {
                 return Ok(None);

@@ -1,5 +1,6 @@
 //! The files of a recording, and which of its hits are wanted.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
@@ -8,10 +9,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
+use simple_markers_resolver::record::span;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{self, Description, Events, SiteSelection};
-use simple_markers_tracer::plan::{DoubtfulValues, Plan};
+use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedArgument};
 use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
 
 use crate::console::{Console, Status};
@@ -230,6 +232,21 @@ impl<'a> RecordedMarkers<'a> {
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
         names.filter(|name| self.selection.matches_name(name))
+    }
+
+    /// The names of the spans: those with a begin and an end whose sites have the id first.
+    pub(super) fn spans(&self) -> Vec<&'a str> {
+        let has_id = |name: &str| {
+            let is_named = |marker: usize| self.plan.markers.get(marker).is_some_and(|it| *it.name == *name);
+            let mut sites = self.plan.sites.iter().filter(|site| is_named(site.marker)).peekable();
+            let is_id = |argument: &PlannedArgument| *argument.text == *span::ID;
+            sites.peek().is_some() && sites.all(|site| site.arguments.first().is_some_and(is_id))
+        };
+        let names: BTreeSet<&str> = self.names().collect();
+        let spans = names.iter().filter_map(|begin| span::of_begin(begin));
+        spans
+            .filter(|name| names.contains(&*span::end(name)) && has_id(&span::begin(name)) && has_id(&span::end(name)))
+            .collect()
     }
 
     /// Whether a pattern was given, and none of them matches.

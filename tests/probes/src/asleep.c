@@ -85,3 +85,27 @@ PUBLIC void copies(long *out, signed char a, int b, long c) {
     out[1] = shared(b, c);
     out[2] = shared(c, 3);
 }
+
+PUBLIC long spanned(long a, unsigned char b) {
+    simple_span(asleep:spanned, "%ld %d", a * 3 + b, b - 1);
+    return a ^ b;
+}
+
+PUBLIC unsigned span_in_loop(unsigned sum) {
+    do {
+        simple_span(asleep:span_in_loop, "%u", sum);
+        sum = sum * 31 + 5;
+    } while (sum > 1000);
+    return sum;
+}
+
+// The inner one ends first.
+PUBLIC void nested(long *last, long a) {
+    simple_span(asleep:outer, "%ld", a);
+    last[0] = a;
+    {
+        simple_span(asleep:inner, "%ld", last[1]);
+        last[1] = a;
+    }
+    last[2] = 9;
+}

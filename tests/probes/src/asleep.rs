@@ -3,7 +3,7 @@
 #![crate_type = "cdylib"]
 #![no_std]
 
-use simple_markers::simple_probe;
+use simple_markers::{simple_probe, simple_span};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -81,4 +81,32 @@ pub fn copies(out: &mut [u64; 3], a: u8, b: u32, c: u64) {
     out[0] = shared(a, 1);
     out[1] = shared(b, c);
     out[2] = shared(c, 3);
+}
+
+#[unsafe(no_mangle)]
+pub fn spanned(a: u64, b: u64) -> u64 {
+    let _span = simple_span!(asleep:spanned, "%lu %lu", a, b.wrapping_mul(3).rotate_left(5));
+    a ^ b
+}
+
+#[unsafe(no_mangle)]
+pub fn span_in_loop(mut sum: u64) -> u64 {
+    while {
+        let _span = simple_span!(asleep:span_in_loop, "%lu", sum);
+        sum = sum.wrapping_mul(31).wrapping_add(5);
+        sum > 1000
+    } {}
+    sum
+}
+
+/// The inner one ends first.
+#[unsafe(no_mangle)]
+pub fn nested(last: &mut [u64; 3], a: u64, b: u64) {
+    let _outer = simple_span!(asleep:outer, "%lu", a);
+    last[0] = a;
+    {
+        let _inner = simple_span!(asleep:inner, "%lu, %lu", b, last[1]);
+        last[1] = b;
+    }
+    last[2] = 9;
 }

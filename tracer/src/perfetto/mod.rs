@@ -9,6 +9,7 @@ mod nested;
 mod pairs;
 mod tracks;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -36,6 +37,8 @@ pub use self::pairs::{Pair, PairTally};
 #[derive(Debug)]
 pub struct Timeline<'d> {
     pairs: Vec<Pair>,
+    /// The number of the name of the first pair among the names of events, behind those of markers.
+    first_span: u64,
     /// The most open slices of a pair.
     most: usize,
     /// The names of arguments and markers in annotations.
@@ -90,8 +93,9 @@ impl<'d> Timeline<'d> {
         for argument in description.sites.iter().flat_map(|site| &site.arguments) {
             names.number(&argument.text);
         }
-        start(description, &names, out);
-        Self { pairs, most, names, functions: &description.functions, tracks: Tracks::default() }
+        start(description, &pairs, &names, out);
+        let first_span = description.markers.len() as u64 + 1;
+        Self { pairs, first_span, most, names, functions: &description.functions, tracks: Tracks::default() }
     }
 
     /// Appends the packets of a hit. `is_wanted` says whether the user wants to see it. If not, it
@@ -155,11 +159,18 @@ impl<'d> Timeline<'d> {
         begin.is_written.set(true);
         let end = hit.time.max(begin.time);
         let span = Span { process: begin.process, thread: begin.thread, begin: begin.time, end };
+        let nested = (pair.is_span() && begin.thread == hit.thread).then(|| self.tracks.nested(span)).flatten();
         let track = match pair.has_key() {
+            _ if nested.is_some() => nested.unwrap_or_default(),
             true => self.tracks.of_process(span, number, &pair.name, out),
             false => self.tracks.of_thread(span, number, &pair.name, out),
         };
-        one(begin.time, field::SLICE_BEGIN, track, &begin.fields, out);
+        let mut fields = Cow::Borrowed(&begin.fields);
+        if pair.is_span() {
+            // The name of the begin is in front, and the last one counts.
+            integer(field::NAME_IID, self.first_span + number as u64, fields.to_mut());
+        }
+        one(begin.time, field::SLICE_BEGIN, track, &fields, out);
         // Perfetto merges the annotations of both, so those of the end have a group of their own.
         let mut fields = Vec::new();
         message(field::DEBUG_ANNOTATIONS, &mut fields, |out| {
@@ -271,7 +282,7 @@ fn one(time: u64, kind: u64, track: u64, fields: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the packets with the clocks and the names.
-fn start(description: &Description, names: &Names<'_>, out: &mut Vec<u8>) {
+fn start(description: &Description, pairs: &[Pair], names: &Names<'_>, out: &mut Vec<u8>) {
     message(trace::PACKET, out, |out| {
         integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
         message(packet::CLOCK_SNAPSHOT, out, |out| {
@@ -302,7 +313,8 @@ fn start(description: &Description, names: &Names<'_>, out: &mut Vec<u8>) {
             };
             let Description { images, markers, sites, .. } = description;
             named(interned::EVENT_CATEGORIES, &mut images.iter().map(|image| &*image.module));
-            named(interned::EVENT_NAMES, &mut markers.iter().map(|marker| &*marker.name));
+            let events = markers.iter().map(|marker| &*marker.name).chain(pairs.iter().map(|pair| &*pair.name));
+            named(interned::EVENT_NAMES, &mut events.into_iter());
             named(interned::DEBUG_ANNOTATION_NAMES, &mut names.all.iter().copied());
             for (iid, site) in (1..).zip(sites) {
                 let Some(marker) = markers.get(site.marker) else { continue };

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use simple_markers_record::span;
+
 use crate::aggregate::{IntervalKey, IntervalSubject, Intervals, Question, StartOutcome, UnmatchedHits};
 use crate::ctf::SiteSelection;
 use crate::hit::Hit;
@@ -16,8 +18,10 @@ pub struct Pair {
     pub from: String,
     /// The name of the marker that ends it.
     pub to: String,
-    /// The name of the pair, which its own tracks have.
+    /// The name of the pair, which its own tracks have. A span has its own name.
     pub name: String,
+    /// Whether it is the begin and the end of a span, whose id is the key.
+    is_span: bool,
     /// Whether the value of an argument tells which begin an end belongs to, and not the thread.
     has_key: bool,
     /// The sites, with what is an end and what is a begin.
@@ -71,14 +75,19 @@ impl Pair {
     pub fn new(question: &Question, sites: SiteSelection) -> Option<Self> {
         let Question::Time { from, to, key, .. } = question else { return None };
         let (from, to, has_key) = (from.clone(), to.clone(), *key != IntervalSubject::Thread);
-        let name = format!("{from}..{to}");
-        Some(Self { from, to, name, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
+        let span = span::of_begin(&from).filter(|name| span::end(name) == to && key.argument() == Some(span::ID));
+        let (is_span, name) = (span.is_some(), span.map_or_else(|| format!("{from}..{to}"), str::to_owned));
+        Some(Self { from, to, name, is_span, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
     }
 
     /// What became of its events.
     #[must_use]
     pub fn tally(&self) -> PairTally {
         self.tally
+    }
+
+    pub(super) fn is_span(&self) -> bool {
+        self.is_span
     }
 
     pub(super) fn has_key(&self) -> bool {

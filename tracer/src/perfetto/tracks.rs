@@ -83,16 +83,23 @@ impl Tracks {
     /// `pair` and `name` are the number and the name of its pair. Slices must come in the order of
     /// their ends.
     pub(super) fn of_thread(&mut self, span: Span, pair: usize, name: &str, out: &mut Vec<u8>) -> u64 {
+        if let Some(track) = self.nested(span) {
+            return track;
+        }
         let Self { last, threads, .. } = self;
         let thread = threads.entry((span.process, span.thread)).or_default();
-        if thread.placed.add(span.begin, span.end) {
-            return thread.track.uuid;
-        }
         *thread.overlapping.entry(pair).or_insert_with(|| {
             *last += 1;
             describe(*last, Some(thread.track.uuid), out, |out| text(track::NAME, name, out));
             *last
         })
+    }
+
+    /// The track of the thread, if a slice overlaps no other one there. Slices must come in the order of
+    /// their ends.
+    pub(super) fn nested(&mut self, span: Span) -> Option<u64> {
+        let thread = self.threads.entry((span.process, span.thread)).or_default();
+        thread.placed.add(span.begin, span.end).then_some(thread.track.uuid)
     }
 
     /// The track for a slice of a process, which no other slice overlaps. Slices must come in the order

@@ -4,16 +4,20 @@
 //! It works on tokens. Only a group with a marker in it is written again; everything else stays as it
 //! came, with its spans, whatever its syntax. `item` finds where an item ends, `blocks` finds the
 //! markers and what they are in their block, and `marker` reads the arguments of one. `tokens` has what
-//! all of these do with tokens.
+//! all of these do with tokens. `span` has the other attribute, `#[span]`, which needs only `item`.
 
 mod blocks;
 mod item;
 mod marker;
+mod span;
 mod tokens;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 
 use item::{Item, Keyword};
+use tokens::with_error;
+
+pub(crate) use span::span;
 
 /// The item with its markers as ghosts. An error stands before the unchanged item.
 pub(crate) fn ghosts(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -32,12 +36,6 @@ pub(crate) fn ghosts(arguments: TokenStream, item: TokenStream) -> TokenStream {
             with_error(Span::call_site(), "`#[ghosts]` stands before a function, an `impl`, a trait or a module", item)
         }
     }
-}
-
-fn with_error(span: Span, message: &str, item: TokenStream) -> TokenStream {
-    let mut tokens = syn::Error::new(span, message).to_compile_error();
-    tokens.extend(item);
-    tokens
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Single tokens: what they are, and making them.
+//! Single tokens: what they are, and making them; errors.
 
 use proc_macro2::{Delimiter, Group, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -16,4 +16,11 @@ pub(super) fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> To
     let mut group = Group::new(delimiter, stream);
     group.set_span(span);
     TokenTree::Group(group)
+}
+
+/// The item behind an error.
+pub(super) fn with_error(span: Span, message: &str, item: TokenStream) -> TokenStream {
+    let mut tokens = syn::Error::new(span, message).to_compile_error();
+    tokens.extend(item);
+    tokens
 }
