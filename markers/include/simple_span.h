@@ -4,12 +4,13 @@
  * simple_marker.h includes this file and describes simple_span.
  *
  * A span is a variable with the id of the span. The id is 0 if the probe at the begin was off. No
- * instruction makes the 0: the switch of the probe is loaded into the variable, and then tested. Where
- * the block is left, the variable is tested, and not the switch of the second probe.
+ * instruction makes the 0: the switch of the probe is loaded into the variable, and then tested.
+ * Where the block is left, the variable is tested, and not the switch of the second probe.
  *
- * In C++ the second probe is in the destructor of a local class. In C, a function that __cleanup__ names
- * is at file scope and cannot have a probe of its own for each span. So the begin writes a function in
- * assembly with the second probe, and the variable has its address if the probe at the begin was on.
+ * In C++ the second probe is in the destructor of a local class. In C, a function that __cleanup__
+ * names is at file scope and cannot have a probe of its own for each span. So the begin writes a
+ * function in assembly with the second probe, and the variable has its address if the probe at the
+ * begin was on.
  */
 #ifndef SIMPLE_SPAN_H
 #define SIMPLE_SPAN_H
@@ -181,9 +182,9 @@
 #endif
 
 /*
- * A number that no other span of the process has, and is not 0. Threads count apart, as far as their
- * stacks are apart. Another image has other counters, so their address is a part of the number. The
- * constant is 2 to the power of 64, divided by the golden ratio.
+ * A number that no other span of the process has, and is not 0. Threads count apart, as far as
+ * their stacks are apart. Another image has other counters, so their address is a part of the
+ * number. The constant is 2 to the power of 64, divided by the golden ratio.
  *
  * It is a function in assembly, once for each image, that needs no register but that of the result.
  * Otherwise a compiler would save registers or make constants before a loop, while spans are off.
@@ -209,9 +210,10 @@
     "\t.endif\n"
 
 /*
- * The switch as the first value of the id, and what is done if it is on. clang 14 refuses a jump from
- * assembly in a function with other such jumps and with variables that have something to do at the end
- * of their blocks. So there the compiler tests the id, which is one instruction more on x86-64.
+ * The switch as the first value of the id, and what is done if it is on. clang 14 refuses a jump
+ * from assembly in a function with other such jumps and with variables that have something to do at
+ * the end of their blocks. So there the compiler tests the id, which is one instruction more on
+ * x86-64.
  */
 #if defined __clang__
 #define SIMPLE_MARKER_SPAN_TEST_(guard, name, file, line)  \
@@ -230,16 +232,18 @@
     simple_marker_awake:
 #endif
 
-#define SIMPLE_MARKER_EMIT_SPAN_(guard, begin, end, fmt, args, ...)                                          \
-    {                                                                                                        \
-        SIMPLE_MARKER_SPAN_TEST_(guard, begin, __FILE__, __LINE__) {                                         \
-            SIMPLE_MARKER_SPAN_NEXT_((guard).id)                                                              \
-            SIMPLE_MARKER_SPAN_AWAKE_(guard, end, __FILE__, __LINE__)                                        \
-            SIMPLE_MARKER_EACH_(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                        \
-            SIMPLE_MARKER_EACH_(SIMPLE_MARKER_WORD_VARIABLE_, __VA_ARGS__)                                   \
-            SIMPLE_MARKER_EACH_(SIMPLE_MARKER_WORD_, __VA_ARGS__)                                            \
-            SIMPLE_MARKER_ARMED_(SIMPLE_MARKER_EACH_, 7, begin, __FILE__, __LINE__, fmt, args, __VA_ARGS__)  \
-        }                                                                                                    \
+#define SIMPLE_MARKER_EMIT_SPAN_(guard, begin, end, fmt, args, ...)                                              \
+    {                                                                                                            \
+        SIMPLE_MARKER_SPAN_TEST_(guard, begin, __FILE__, __LINE__) {                                             \
+            SIMPLE_MARKER_SPAN_NEXT_((guard).id)                                                                 \
+            SIMPLE_MARKER_SPAN_AWAKE_(guard, end, __FILE__, __LINE__)                                            \
+            {                                                                                                    \
+                SIMPLE_MARKER_EACH_(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                        \
+                SIMPLE_MARKER_EACH_(SIMPLE_MARKER_WORD_VARIABLE_, __VA_ARGS__)                                   \
+                SIMPLE_MARKER_EACH_(SIMPLE_MARKER_WORD_, __VA_ARGS__)                                            \
+                SIMPLE_MARKER_ARMED_(SIMPLE_MARKER_EACH_, 7, begin, __FILE__, __LINE__, fmt, args, __VA_ARGS__)  \
+            }                                                                                                    \
+        }                                                                                                        \
     }
 
 #if defined __cplusplus
@@ -262,7 +266,7 @@ struct simple_span_guard_ {
     void (*end)(unsigned long);
 };
 
-__attribute__((__always_inline__)) static inline void simple_span_left_(const struct simple_span_guard_ *guard) {
+__attribute__((__always_inline__)) static __inline__ void simple_span_left_(const struct simple_span_guard_ *guard) {
     if (__builtin_expect(guard->id != 0, 0)) {
         register unsigned long id __asm__(SIMPLE_MARKER_SPAN_REGISTER_) = guard->id;
         __asm__ volatile(SIMPLE_MARKER_SPAN_CALL_ : : "r"(id), "r"(guard->end) : SIMPLE_MARKER_SPAN_CLOBBERS_);
@@ -279,8 +283,8 @@ __attribute__((__always_inline__)) static inline void simple_span_left_(const st
 #endif
 
 /*
- * The function with the probe at the end, one for each copy of the begin, and its address. It keeps all
- * registers. The statement after it keeps the strings, as that of a probe does.
+ * The function with the probe at the end, one for each copy of the begin, and its address. It keeps
+ * all registers. The statement after it keeps the strings, as that of a probe does.
  */
 #define SIMPLE_MARKER_SPAN_AWAKE_(guard, end_name, file, line)                                                \
     {                                                                                                         \

@@ -3,8 +3,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-/// Marks a part of the program's run that can be switched on: a probe here, and one where the guard is
-/// dropped that it returns.
+/// Marks a part of the program's run that can be switched on: a probe here, and one where the guard
+/// is dropped that it returns.
 ///
 /// ```
 /// # use simple_markers::simple_span;
@@ -16,13 +16,14 @@ use core::marker::PhantomData;
 /// # query("select", 3);
 /// ```
 ///
-/// The probes are `db:query_begin`, which has the arguments, and `db:query_end`. The first argument of
-/// both is `id`, a number that tells which end belongs to which begin. The guard may be moved to other
-/// threads and live over an `await`. A guard that is forgotten (`mem::forget`) leaves the span open.
+/// The probes are `db:query_begin`, which has the arguments, and `db:query_end`. The first argument
+/// of both is `id`, a number that tells which end belongs to which begin. The guard may be moved to
+/// other threads and live over an `await`. A guard that is forgotten (`mem::forget`) leaves the
+/// span open.
 ///
-/// The syntax is that of [`simple_probe!`](crate::simple_probe), and it takes 11 values, because the id is
-/// one too. While both probes are off, a span costs two instructions at its begin and two at its end on
-/// x86-64.
+/// The syntax is that of [`simple_probe!`](crate::simple_probe), and it takes 11 values, because
+/// the id is one too. While both probes are off, a span costs two instructions at its begin and two
+/// at its end on x86-64.
 ///
 /// The end is recorded if its probe is on when the guard is dropped, and the begin was on too.
 ///
@@ -80,9 +81,9 @@ pub fn cold() {}
 
 /// A number that no other span of the process has, and is not 0.
 ///
-/// Threads count apart, as far as their stacks are apart: then none waits for the memory of another one.
-/// Another image of the process has counters of its own, so the address of the counters is a part of the
-/// number. It has 53 bits, which JSON can have, until a counter exceeds 35 bits.
+/// Threads count apart, as far as their stacks are apart: then none waits for the memory of another
+/// one. Another image of the process has counters of its own, so the address of the counters is a
+/// part of the number. It has 53 bits, which JSON can have, until a counter exceeds 35 bits.
 #[inline(always)]
 #[must_use]
 pub fn next() -> u64 {
@@ -96,8 +97,8 @@ pub fn next() -> u64 {
 mod counted {
     use core::arch::{asm, global_asm};
 
-    // The constant is 2 to the power of 64, divided by the golden ratio: the upper bits of a product
-    // depend on all bits.
+    // The constant is 2 to the power of 64, divided by the golden ratio: the upper bits of a
+    // product depend on all bits.
     global_asm!(
         ".pushsection .bss.simple_span,\"aw\",%nobits",
         ".balign 64",
@@ -149,8 +150,8 @@ mod counted {
     #[inline(always)]
     pub(super) fn next() -> u64 {
         let id;
-        // SAFETY: the function changes no other register, and the call skips the bytes below the stack
-        // pointer that the function around it may use.
+        // SAFETY: the function changes no other register, and the call skips the bytes below the
+        // stack pointer that the function around it may use.
         unsafe {
             asm!(
                 "lea rsp, [rsp - 128]", "call {}", "lea rsp, [rsp + 128]",

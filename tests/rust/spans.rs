@@ -1,4 +1,5 @@
-//! Spans (`tests/probes/src/spans.rs`): what tools read of them is what the program prints of itself.
+//! Spans (`tests/probes/src/spans.rs`): what tools read of them is what the program prints of
+//! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -34,8 +34,8 @@ pub fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
     passed(code, function, false)
 }
 
-/// The same of a function with spans, which tests whether a register is 0 for nothing else. The id of a
-/// span is 0, because it was loaded from the switch.
+/// The same of a function with spans, which tests whether a register is 0 for nothing else. The id
+/// of a span is 0, because it was loaded from the switch.
 #[must_use]
 pub fn asleep_spans<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
     passed(code, function, true)

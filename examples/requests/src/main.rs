@@ -1,7 +1,7 @@
 //! Requests that one thread receives and others answer, with spans.
 //!
-//! `request:whole` begins where a request is received, moves with it to another thread, and ends when that
-//! has answered it. `request:answer` is in one thread. To see both:
+//! `request:whole` begins where a request is received, moves with it to another thread, and ends
+//! when that has answered it. `request:answer` is in one thread. To see both:
 //!
 //! ```console
 //! $ smark count --time request:whole -- target/demo/requests

@@ -15,6 +15,8 @@ use crate::target::Target;
 /// The expansion of a span: an expression whose value is the guard.
 pub(crate) fn span(invocation: ProbeInvocation, receiver: Receiver) -> syn::Result<TokenStream> {
     let ProbeInvocation { krate, target, marker, .. } = invocation;
+    // Errors count the arguments that are written.
+    pairing::pair(&marker)?;
     let end = Marker {
         name: span::end(&marker.name),
         format: Format::new(LitStr::new(span::FORMAT, Span::mixed_site()))?,
@@ -65,8 +67,8 @@ fn id() -> Argument {
     }
 }
 
-/// Statements that bind `simple_span_id`: 0 while the begin is off. The switch is loaded to where the id
-/// is wanted, so that no instruction makes the 0.
+/// Statements that bind `simple_span_id`: 0 while the begin is off. The switch is loaded to where
+/// the id is wanted, so that no instruction makes the 0.
 fn begun(
     krate: &TokenTree,
     target: Target,
@@ -105,7 +107,8 @@ fn begun(
     Ok(quote_spanned! { Span::mixed_site()=>
         #items
         let mut simple_span_id: #krate::__private::primitive::u64;
-        // SAFETY: the assembly reads a word of a static. It writes the upper half of the register too.
+        // SAFETY: the assembly reads a word of a static. It writes the upper half of the register
+        // too.
         unsafe {
             #krate::__private::asm!(
                 #load, out(reg) simple_span_id, sym #path, options(nomem, nostack, preserves_flags)

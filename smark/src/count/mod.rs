@@ -35,7 +35,7 @@ pub(crate) use self::question::{Ask, ValueLimits, interval};
 ///
 /// --by counts the values of an argument, or stacks, --hist counts values by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
-/// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
+/// process. With the name of a span alone, it is the time from each begin to its end. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
 /// the time the thread was on a CPU, waited for one, or was blocked. What could not be counted is said at the end.
 #[derive(Debug, Args)]
 #[command(
@@ -80,6 +80,8 @@ EXAMPLES
       smark count -e syscalls:sys_enter_read --hist count -p $(pidof server)
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server
+  How long the spans db:query take:
+      smark count --time db:query -- ./server
   Why requests are slow: on a CPU, queued for one, or blocked:
       smark count --time request:begin..request:end --split -p $(pidof server)";
 

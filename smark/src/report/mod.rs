@@ -38,6 +38,7 @@ use crate::source::drain;
 ///
 /// --to perfetto writes a timeline with a track for each thread. --pair A..B makes a slice from each marker A to the next marker B in
 /// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
+/// Spans are slices without --pair.
 ///
 /// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, for
 /// babeltrace2 and other readers. It is no recording: smark report does not read it.
@@ -122,6 +123,8 @@ EXAMPLES
       smark report --where 'tag > 100 && status != 0' 'queue:*' trace
   How often each marker was passed:
       smark report --count trace
+  How long the spans db:query took:
+      smark report --time db:query trace
   How long requests took, told apart by their tags:
       smark report --time queue:submit..queue:complete --key tag trace
   For a program to read:

@@ -1,8 +1,8 @@
 //! Begins and ends spans, and prints each begin and end with the process and the thread.
 //!
-//! Each span has a number, which its begin records. `ways` ends spans in all the ways that one can end in
-//! a thread, `moved N` moves N guards between threads, and `switched FOLDER` arms and disarms the probes
-//! of spans that are open.
+//! Each span has a number, which its begin records. `ways` ends spans in all the ways that one can
+//! end in a thread, `moved N` moves N guards between threads, and `switched FOLDER` arms and
+//! disarms the probes of spans that are open.
 
 use std::future::Future;
 use std::hint::black_box;

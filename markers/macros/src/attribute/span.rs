@@ -8,8 +8,8 @@ use super::tokens::{is_punct, with_error};
 
 /// The function with a span in its body. An error stands before the unchanged item.
 ///
-/// The body of an `async fn` is executed by its future, from the first poll on, and its variables are
-/// dropped with the future.
+/// The body of an `async fn` is executed by its future, from the first poll on, and its variables
+/// are dropped with the future.
 pub(crate) fn span(arguments: TokenStream, item: TokenStream) -> TokenStream {
     const WANTED: &str = "`#[span]` stands before a function with a body";
     let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
@@ -35,8 +35,8 @@ pub(crate) fn span(arguments: TokenStream, item: TokenStream) -> TokenStream {
     tokens.iter().enumerate().map(with_span).collect()
 }
 
-/// What `simple_span!` gets. Without a name the span is called `CRATE:FUNCTION`, and the format may be
-/// left out.
+/// What `simple_span!` gets. Without a name the span is called `CRATE:FUNCTION`, and the format may
+/// be left out.
 fn span_tokens(arguments: TokenStream, function: &Ident) -> TokenStream {
     let has_format = arguments.clone().into_iter().any(|token| is_punct(Some(&token), ','));
     let name = match arguments.is_empty() {
