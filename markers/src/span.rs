@@ -93,7 +93,11 @@ pub fn next() -> u64 {
 /// In assembly, which needs no register but that of the result. Otherwise the compiler would save
 /// registers or make constants where the function around the span starts, while that is off.
 /// `simple_span.h` has the same function.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri), not(windows), not(target_vendor = "apple")))]
+#[cfg(all(
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    not(any(miri, windows, target_vendor = "apple", target_os = "uefi", target_os = "cygwin"))
+))]
 mod counted {
     use core::arch::{asm, global_asm};
 
@@ -165,9 +169,7 @@ mod counted {
 #[cfg(not(all(
     target_arch = "x86_64",
     target_pointer_width = "64",
-    not(miri),
-    not(windows),
-    not(target_vendor = "apple")
+    not(any(miri, windows, target_vendor = "apple", target_os = "uefi", target_os = "cygwin"))
 )))]
 mod counted {
     use core::sync::atomic::{AtomicUsize, Ordering};

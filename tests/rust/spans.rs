@@ -126,7 +126,7 @@ fn report(recording: &Path, options: &[&str]) -> Vec<String> {
     run(report.arg("report").args(options).arg(recording)).lines().map(str::to_owned).collect()
 }
 
-/// `SPANS_MOVED=250000` moves a million guards.
+/// `SPANS_MOVED=25000` moves 100,000 guards, in minutes.
 #[test]
 fn guards_that_move_between_threads_have_their_ids() {
     let count: u64 = std::env::var("SPANS_MOVED").map_or(2500, |count| count.parse().expect("a number"));
