@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{ended, run};
+use simple_markers_tests::tools::{self, ended};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 /// Four named threads and a process that it forks pass a marker. It prints the pid, the tid, the name and how
@@ -179,6 +179,9 @@ fn hits_are_chosen_by_what_the_kernel_knows_of_them() {
         let run = smark("trace", &["--where", filter, "work:begin"], &program);
         run.objects.iter().filter(|it| it["marker"].is_string()).count()
     };
+    let run = smark("trace", &["--where", "comm == \"worker-3\"", "work:begin"], &program);
+    let tids: Vec<u64> = run.objects.iter().filter_map(|it| it["tid"].as_u64()).collect();
+    assert_eq!(tids, [run.threads[3].tid; 40]);
     assert_eq!(hits("comm == \"exactly15bytes.\""), 20);
     assert_eq!(hits("comm == \"exactly15bytes\""), 0);
     assert_eq!(hits("comm == \"\" || comm == \"w\""), 10);
@@ -189,7 +192,8 @@ fn hits_are_chosen_by_what_the_kernel_knows_of_them() {
     let recording = folder.path().join("recording");
     let recorded = smark("record", &["-o", recording.to_str().expect("UTF-8")], &program);
     let report = |options: &[&str]| {
-        let report = run(Command::new(fixture::smark()).args(["report", "--json"]).args(options).arg(&recording));
+        let report =
+            tools::run(Command::new(fixture::smark()).args(["report", "--json"]).args(options).arg(&recording));
         report.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Json>>()
     };
     assert_eq!(by(&report(&["--by", "comm"])), expected(&recorded.threads, |it| it.name.clone()));
@@ -208,7 +212,7 @@ fn names_of_threads_have_at_most_fifteen_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut smark = Command::new(fixture::smark());
     smark.args(["trace", "--where", "comm == \"sixteen.bytes...\"", "--"]).arg(program(folder.path()));
-    let output = simple_markers_tests::tools::output(&mut smark);
+    let output = tools::output(&mut smark);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("at most 15 bytes"), "{said}");
     assert_eq!(output.status.code(), Some(2), "{said}");
