@@ -223,7 +223,7 @@ fn what_cannot_be_split_is_refused() {
         ended.fails(2)
     };
     let said = refused(&["count", "--split", "--", "./threads"]);
-    assert!(said.contains("--time <A..B|FUNCTION()>"), "{said}");
+    assert!(said.contains("--time <A..B|SPAN|FUNCTION()>"), "{said}");
     let time = ["--time", "split:begin..split:end", "--split"];
     if can_watch_with_tracefs() {
         let said = refused(&[&["count", "--engine", "tracefs"], &time[..], &["--", "./threads"]].concat());

@@ -29,6 +29,7 @@ fn copied_stacks_are_those_of_gdb(name: &str) {
     let tally = compare(&program, 100, 3, "--stack=dwarf,1K");
     assert!(tally.wrong.is_empty(), "{} of {tally:?}\n{}", tally.wrong.len(), tally.wrong[..1].join("\n"));
     assert!(tally.cut.get("not_copied").is_some_and(|cut| *cut > 20), "{tally:?}");
+    assert!(tally.cut.get("unreadable").is_none_or(|cut| *cut < 10), "{tally:?}");
 }
 
 /// The objects that `smark` prints.

@@ -40,13 +40,12 @@ impl Program<'_> {
         let (byte, end) = (self.stack.push()?, self.code.label());
         let code = &mut self.code;
         code.load(Size::Eight, Reg::R8, Reg::R6, offset);
-        for distance in (0..=size).step_by(PAGE as usize) {
+        // With the last byte, which may be on another page.
+        for distance in (0..size).step_by(PAGE as usize).chain([size.saturating_sub(1)]) {
             code.copy(Reg::R1, Reg::Frame);
             code.alu_immediate(Alu::Add, Reg::R1, byte.into());
             code.set(Reg::R2, 1);
             code.copy(Reg::R3, Reg::R8);
-            // The last byte that is copied, not the one behind it.
-            let distance = if distance == size { distance - 1 } else { distance };
             code.alu_immediate(Alu::Add, Reg::R3, i32::try_from(distance).unwrap_or(i32::MAX));
             code.call(Helper::CopyFromUser);
             code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, end);
