@@ -18,11 +18,13 @@ pub(super) struct UserText {
 }
 
 /// Adds a field for the text at each address to the format of the entry of a system call, as kernels since
-/// Linux 6.19 have it: `__filename_val` for `filename`. Those that the format has already are not added.
+/// Linux 6.19 have it: `__filename_val` for `filename`. What such a kernel hands to a program at the event has
+/// the addresses only, so its own fields for texts and bytes are left out.
 pub(super) fn add_texts(format: &mut Format) -> Vec<UserText> {
-    if format.fields.iter().any(Field::is_dynamic) {
+    if !is_entry(format) {
         return Vec::new();
     }
+    format.fields.retain(|field| !field.is_dynamic());
     let address = |field: &Field| Some((field.name.clone(), u16::try_from(field.offset).ok()?));
     let addresses: Vec<(String, u16)> = texts(format).filter_map(address).collect();
     let mut added = Vec::new();
@@ -32,9 +34,10 @@ pub(super) fn add_texts(format: &mut Format) -> Vec<UserText> {
         let (field, of) = (text_name(&name), "__data_loc char[]".to_owned());
         // The kernel writes an address as `filename: 0x%08lx`.
         let (conversion, argument) = (format!("{name}: 0x%08lx"), format!("((unsigned long)(REC->{name}))"));
-        if format.print.contains(&conversion) && format.print.contains(&argument) {
+        let value = format!("__get_str({field})");
+        if format.print.contains(&conversion) && format.print.contains(&argument) && !format.print.contains(&value) {
             format.print = format.print.replacen(&conversion, &format!(r#"{conversion} \"%s\""#), 1);
-            format.print = format.print.replacen(&argument, &format!("{argument}, __get_str({field})"), 1);
+            format.print = format.print.replacen(&argument, &format!("{argument}, {value}"), 1);
         }
         added.push(UserText { field: field.clone(), address });
         format.fields.push(Field { name: field, of, offset, size: 4, is_signed: false, is_array: false, element: 4 });
@@ -48,9 +51,13 @@ pub(crate) fn text_name(address: &str) -> String {
     format!("__{address}_val")
 }
 
+/// Whether it is the event of the entry of a system call.
+fn is_entry(format: &Format) -> bool {
+    format.group == "syscalls" && format.name.starts_with("sys_enter_")
+}
+
 /// The fields with the addresses of texts. What a length follows is no text: it may have any bytes.
 fn texts(format: &Format) -> impl Iterator<Item = &Field> {
-    let is_entry = format.group == "syscalls" && format.name.starts_with("sys_enter_");
     let is_other = OTHERS.contains(&&*format.name);
     let next = format.fields.iter().skip(1).map(|field| &*field.of).chain(["void"]);
     let is_text = move |of: &str, next: &str| {
@@ -58,9 +65,10 @@ fn texts(format: &Format) -> impl Iterator<Item = &Field> {
         let is_char = of == ["const", "char"] || is_other && of == ["char"];
         is_char && next != "size_t"
     };
-    let fields = format.fields.iter().zip(next).filter(move |(field, next)| {
-        is_entry && field.size == 8 && field.of.matches('*').count() == 1 && is_text(&field.of, next)
-    });
+    let fields =
+        format.fields.iter().zip(next).filter(move |(field, next)| {
+            field.size == 8 && field.of.matches('*').count() == 1 && is_text(&field.of, next)
+        });
     fields.map(|(field, _)| field)
 }
 
@@ -88,19 +96,22 @@ mod tests {
         let kernel = format("sys_enter_openat", &["int dfd", "const char * filename", "int flags"], print);
         let mut ours = kernel.clone();
         let added = UserText { field: "__filename_val".into(), address: 24 };
-        assert_eq!(add_texts(&mut ours), [added]);
+        assert_eq!(add_texts(&mut ours), std::slice::from_ref(&added));
         assert_eq!(
             ours.print,
             r#""dfd: 0x%08lx, filename: 0x%08lx \"%s\"", ((unsigned long)(REC->dfd)), ((unsigned long)(REC->filename)), __get_str(__filename_val)"#
         );
         let text = ours.field("__filename_val").expect("a field");
         assert_eq!((text.offset, text.size, text.is_dynamic()), (40, 4, true));
-        // A kernel that has the texts, and an event that is no entry of a system call.
-        for mut format in [ours.clone(), Format { group: "other".into(), ..kernel }] {
-            let before = format.clone();
-            assert_eq!(add_texts(&mut format), []);
-            assert_eq!(format, before);
-        }
+        // A kernel that has the texts, and the bytes at another address.
+        let mut newer = ours.clone();
+        newer.fields.push(Field { name: "__buf_val".into(), offset: 44, ..text.clone() });
+        assert_eq!(add_texts(&mut newer), [added]);
+        assert_eq!(newer, ours);
+        // An event that is no entry of a system call.
+        let mut other = Format { group: "other".into(), ..ours.clone() };
+        assert_eq!(add_texts(&mut other), []);
+        assert_eq!(other.fields, ours.fields);
     }
 
     #[test]
