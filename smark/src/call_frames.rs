@@ -226,20 +226,11 @@ impl FramePoint<'_> {
     /// be undefined from one of which nothing is said.
     fn ends<S: UnwindSection<SectionBytes>>(&self, section: &S, entry: &Entry) -> bool {
         let register = entry.cie().return_address_register();
-        let is_end = |instruction: &CallFrameInstruction<usize>| matches!(instruction, CallFrameInstruction::Undefined { register: of } if *of == register);
-        let mut of_entry = entry.instructions(section, self.bases);
-        while let Ok(Some(instruction)) = of_entry.next() {
-            if is_end(&instruction) {
-                return true;
-            }
-        }
-        let mut of_all = entry.cie().instructions(section, self.bases);
-        while let Ok(Some(instruction)) = of_all.next() {
-            if is_end(&instruction) {
-                return true;
-            }
-        }
-        false
+        let is_end = CallFrameInstruction::Undefined { register };
+        let all = [entry.instructions(section, self.bases), entry.cie().instructions(section, self.bases)];
+        all.into_iter().any(|mut instructions| {
+            std::iter::from_fn(|| instructions.next().ok().flatten()).any(|instruction| instruction == is_end)
+        })
     }
 
     fn register(&self, number: u16) -> Result<u64, CallerError> {

@@ -209,12 +209,7 @@ impl Inputs for Hit<'_> {
     }
 
     fn context(&self, of: ContextNumber) -> Option<u64> {
-        match of {
-            ContextNumber::Process => Some(self.process.into()),
-            ContextNumber::Thread => Some(self.thread.into()),
-            ContextNumber::Cpu => Some(self.cpu.into()),
-            ContextNumber::Group => None,
-        }
+        of.recorded(self.process, self.thread, self.cpu)
     }
 
     fn thread_name(&self) -> Option<&[u8]> {

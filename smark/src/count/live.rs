@@ -38,8 +38,13 @@ pub(super) struct Live {
 }
 
 impl Live {
+    /// The counts alone.
+    fn counts(&self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
+        Ok(Answer::new(plan, &self.question, &session.counted()?, self.kept))
+    }
+
     fn answer(&mut self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
-        let answer = Answer::new(plan, &self.question, &session.counted()?, self.kept);
+        let answer = self.counts(plan, session)?;
         Ok(answer.with_floor(plan, self.floor).with_stacks(plan, self.stacks.as_mut()))
     }
 
@@ -70,7 +75,7 @@ impl Sink for Live {
             }
         }
         if let Some(limit) = self.limit {
-            if self.answer(plan, session)?.hits() >= limit {
+            if self.counts(plan, session)?.hits() >= limit {
                 return Ok(Next::End);
             }
         }

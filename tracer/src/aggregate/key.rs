@@ -125,17 +125,16 @@ pub(super) fn process_key(process: u32) -> Key {
 /// The process of a key; `None` if it is not the key of a process.
 #[must_use]
 pub fn process_of(key: &[u8]) -> Option<u32> {
-    u32::try_from(u64::from_ne_bytes(*key.get(16..)?.first_chunk()?)).ok()
+    u32::try_from(word(key, 16)?).ok()
 }
 
 /// The process and the number of a stack, or why it has none: the negative number of an error. `None` if it is
 /// not the key of a stack.
 #[must_use]
 pub fn stack_of(key: &[u8]) -> Option<(u32, Result<u32, i32>)> {
-    let word = |offset: usize| Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?));
     // Before Linux 6.4 the upper half of a negative number is 0.
-    let number = word(KEY_STACK)? as u32 as i32;
-    let process = u32::try_from(word(KEY_PROCESS)?).ok()?;
+    let number = word(key, KEY_STACK)? as u32 as i32;
+    let process = u32::try_from(word(key, KEY_PROCESS)?).ok()?;
     Some((process, u32::try_from(number).map_err(|_| number)))
 }
 

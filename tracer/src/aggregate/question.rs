@@ -7,7 +7,7 @@ use simple_markers_resolver::export::fetch::NumberKind;
 
 use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
-use crate::plan::{Aggregate, By, Input, Interval, Number, Pairing, Place, Plan, PlannedMarker, PlannedSite, Readable};
+use crate::plan::{Aggregate, By, Interval, Pairing, Plan, PlannedMarker, PlannedSite, Readable};
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -193,11 +193,7 @@ impl Plan {
 /// stack pointer of the entry, which is another one in calls of the function by itself. `None` if it cannot
 /// be read.
 fn frame(site: &mut PlannedSite) -> Option<Readable> {
-    const SIZE: u8 = 8;
-    let input = Input::Number(site.entry_stack_pointer.clone().filter(|_| site.recorded.is_none())?);
-    let field = site.read_also(input)?;
-    let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
-    Some(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
+    site.read_also(site.entry_stack_pointer.clone()?)
 }
 
 /// What is counted at a site; `None` if nothing is. `by_start` is the argument of the start of an interval

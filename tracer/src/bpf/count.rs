@@ -14,7 +14,7 @@ use crate::aggregate::{
 use crate::histogram::NEGATIVE;
 use crate::plan::{
     Aggregate, By, ContextNumber, FieldPlace, Input, Interval, KernelEvent, LONGEST_THREAD_NAME, Number, Pairing,
-    Readable, TextPlace, USER_TEXT, Uncompilable,
+    Readable, TextPlace, Uncompilable,
 };
 
 /// The words of the stack with what is noted when an address is passed where intervals end.
@@ -254,7 +254,7 @@ impl Program<'_> {
 
     fn thread_name_key(&mut self, key: i16) {
         let text = key + 16;
-        self.thread_name(text);
+        self.thread_name(Reg::Frame, text.into());
         let code = &mut self.code;
         let done = code.label();
         code.set(Reg::R2, 0);
@@ -298,7 +298,7 @@ impl Program<'_> {
                 self.text_length(key, unread);
             }
             Input::Text { .. } | Input::Field { place: FieldPlace::User(_), .. } => {
-                let of_input = if let Input::Text { most, .. } = input { *most } else { USER_TEXT };
+                let of_input = input.most_text().unwrap_or_default();
                 let is_text = code.label();
                 code.jump_if_immediate(JumpCondition::NotEqual, Reg::R3, 0, is_text);
                 code.set(Reg::R1, NULL);

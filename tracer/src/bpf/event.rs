@@ -6,18 +6,15 @@ use super::expression::Target;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::{Program, ProgramError, ProgramSettings};
 use super::stack::RegisterSource;
-use crate::plan::{Condition, FieldPlace, Input, KernelEvent, USER_TEXT};
+use crate::plan::{Condition, FAULT, FieldPlace, Input, KernelEvent, USER_TEXT};
 use crate::record::{self, Layout};
 
 /// How many bytes of the dynamic part of a record are copied at most. A record takes the first space
 /// that suffices; what exceeds the last one is cut.
 const SPACES: [u16; 3] = [64, 256, 1024];
 
-/// What is in place of a text that cannot be read, as in the kernel's own records, and its NUL.
-const FAULT: &[u8] = b"(fault)\0";
-
-/// How a text ends of which a part is missing, as in the kernel's own records, and its NUL.
-const GOES_ON: &[u8] = b"...\0";
+/// How a text ends of which a part is missing, as in the kernel's own records.
+const GOES_ON: &[u8] = b"...";
 
 /// The program that writes a record for each event for which a filter holds.
 ///
@@ -94,13 +91,19 @@ impl Program<'_> {
     /// Writes a record with room for `space` bytes behind the `fixed` ones. `R8` has the size of the
     /// kernel's record.
     fn write_event(&mut self, id: u16, layout: &Layout, space: u16, fixed: u16) {
-        let size = u32::from(layout.size().saturating_add(space)).saturating_add(layout.copy_size());
-        self.reserve(size);
+        let size = self.reserve_event(layout, space);
         let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
         self.code.store(Size::Eight, Reg::R7, raw, Reg::R8);
         self.copy_event(id, raw + 8, fixed.saturating_add(space));
         self.write_stacks(layout, size, RegisterSource::Entry);
         self.submit();
+    }
+
+    /// Reserves a record with room for `space` bytes behind those of all records of the event. Returns its size.
+    fn reserve_event(&mut self, layout: &Layout, space: u16) -> u32 {
+        let size = u32::from(layout.size().saturating_add(space)).saturating_add(layout.copy_size());
+        self.reserve(size);
+        size
     }
 
     /// Copies `size` bytes of the kernel's record to an offset of a record.
@@ -119,8 +122,7 @@ impl Program<'_> {
 
     /// Writes a record with the texts of the program behind that of the kernel.
     fn write_event_with_texts(&mut self, event: &KernelEvent, inputs: &[Input], layout: &Layout) {
-        let size = u32::from(layout.size().saturating_add(event.user_space())).saturating_add(layout.copy_size());
-        self.reserve(size);
+        let size = self.reserve_event(layout, event.user_space());
         let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
         let texts = inputs.iter().enumerate().filter_map(|(index, input)| match input {
             Input::Field { offset, place: FieldPlace::User(address) } => Some((index, *offset as i16, *address as i16)),
@@ -157,13 +159,13 @@ impl Program<'_> {
         // An error is a large number.
         code.jump_if_immediate(JumpCondition::Greater, Reg::R0, most + 1, failed);
         code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, most + 1, is_read);
-        self.put_behind(GOES_ON, start + most as i16 - GOES_ON.len() as i16);
+        self.put_behind(GOES_ON, start + most as i16 - GOES_ON.len() as i16 - 1);
         self.code.set(Reg::R0, most as u64);
         self.code.jump(is_read);
         self.code.place(failed);
         self.unread(index);
         self.put_behind(FAULT, start);
-        self.code.set(Reg::R0, FAULT.len() as u64);
+        self.code.set(Reg::R0, FAULT.len() as u64 + 1);
         let code = &mut self.code;
         code.place(is_read);
         // `__data_loc`: the length and the place.
@@ -174,12 +176,12 @@ impl Program<'_> {
         code.alu(Alu::Add, Reg::R8, Reg::R0);
     }
 
-    /// Stores bytes at `R7 + R8`, plus an offset.
+    /// Stores a text and its NUL at `R7 + R8`, plus an offset.
     fn put_behind(&mut self, bytes: &[u8], offset: i16) {
         let code = &mut self.code;
         code.copy(Reg::R1, Reg::R7);
         code.alu(Alu::Add, Reg::R1, Reg::R8);
-        for (byte, at) in bytes.iter().zip(offset..) {
+        for (byte, at) in bytes.iter().chain(&[0]).zip(offset..) {
             code.store_immediate(Size::One, Reg::R1, at, i32::from(*byte));
         }
     }

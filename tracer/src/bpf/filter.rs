@@ -5,12 +5,8 @@ use super::input::NUL_ENDS;
 use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
-use crate::plan::{
-    Condition, FieldPlace, Input, LONGEST_THREAD_NAME, Number, Operator, Place, TextPlace, USER_TEXT, Uncompilable,
-};
-
-/// The size of the name of a thread with its NUL.
-const THREAD_NAME_SIZE: u32 = LONGEST_THREAD_NAME as u32 + 1;
+use crate::plan::{Condition, FieldPlace, Input, Number, Operator, Place, TextPlace, Uncompilable};
+use crate::record::NAME_SIZE;
 
 /// Where a condition goes.
 #[derive(Clone, Copy)]
@@ -184,7 +180,7 @@ impl Program<'_> {
                 self.code.place(is_read);
             }
             Input::Text { .. } | Input::Field { place: FieldPlace::User(_), .. } => {
-                let most = if let Input::Text { most, .. } = input { *most } else { USER_TEXT };
+                let most = input.most_text().unwrap_or_default();
                 let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
                 let code = &mut self.code;
                 // A null pointer has no text.
@@ -208,22 +204,22 @@ impl Program<'_> {
 
     /// Compares the name of the thread, which the kernel pads with zeros.
     fn thread_name_equals(&mut self, literal: &[u8], ways: Ways) -> Result<(), Uncompilable> {
-        let buffer = self.push(THREAD_NAME_SIZE)?;
-        self.thread_name(buffer);
+        let buffer = self.push(NAME_SIZE.into())?;
+        self.thread_name(Reg::Frame, buffer.into());
         let padded: Vec<u8> = literal.iter().copied().chain([0]).collect();
         self.bytes_equal(buffer, &padded, ways);
-        for _ in 0..THREAD_NAME_SIZE / 8 {
+        for _ in 0..NAME_SIZE / 8 {
             self.stack.pop();
         }
         Ok(())
     }
 
-    /// Copies the name of the thread to the stack: 16 bytes.
-    pub(super) fn thread_name(&mut self, to: i16) {
+    /// Copies the name of the thread to an offset from an address: [`NAME_SIZE`] bytes.
+    pub(super) fn thread_name(&mut self, from: Reg, offset: i32) {
         let code = &mut self.code;
-        code.copy(Reg::R1, Reg::Frame);
-        code.alu_immediate(Alu::Add, Reg::R1, to.into());
-        code.set(Reg::R2, THREAD_NAME_SIZE.into());
+        code.copy(Reg::R1, from);
+        code.alu_immediate(Alu::Add, Reg::R1, offset);
+        code.set(Reg::R2, NAME_SIZE.into());
         code.call(Helper::GetCurrentComm);
     }
 

@@ -91,10 +91,7 @@ impl Program<'_> {
         code.store(Size::Four, Reg::R7, record::SITE as i16, Reg::R0);
         code.call(Helper::GetSmpProcessorId);
         code.store(Size::Four, Reg::R7, record::CPU as i16, Reg::R0);
-        code.copy(Reg::R1, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R1, record::NAME.into());
-        code.set(Reg::R2, record::NAME_SIZE.into());
-        code.call(Helper::GetCurrentComm);
+        self.thread_name(Reg::R7, record::NAME.into());
     }
 
     /// Hands the record on.

@@ -1,11 +1,8 @@
 //! The kernel's record of an event, made of the values of its fields.
 
 use crate::bytes::put;
-use crate::plan::{EventField, FieldPlace, KernelEvent};
+use crate::plan::{EventField, FAULT, FieldPlace, KernelEvent};
 use crate::value::{Missing, Value};
-
-/// What the kernel writes in place of a text that it cannot read.
-const FAULT: Value<'static> = Value::Text { bytes: b"(fault)", is_cut: false };
 
 impl KernelEvent {
     /// The kernel's record that has these values, one for each field. What padded it is 0.
@@ -22,7 +19,8 @@ impl KernelEvent {
                 FieldPlace::User(_) => Some(0),
                 FieldPlace::Number(_) | FieldPlace::Inline(_) => None,
             };
-            let Ok(value) = value.or(base.map(|_| FAULT).ok_or(())) else { continue };
+            let fault = base.map(|_| Value::Text { bytes: FAULT, is_cut: false });
+            let Ok(value) = value.or(fault.ok_or(())) else { continue };
             match (place, value) {
                 (FieldPlace::Number(size), Value::Number { bits, .. }) => {
                     put(&mut record, at, bits.to_ne_bytes().get(..usize::from(*size)).unwrap_or_default());

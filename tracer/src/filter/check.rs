@@ -113,10 +113,7 @@ impl SiteCheck<'_> {
 
     /// An argument or a member; of an `Option` what is in its `Some`.
     fn readable(&mut self, name: &Arc<str>) -> Result<Readable, Mismatch> {
-        match member::is_member(name, self.site) {
-            true => member::readable(name, self.site, self.platform, true).unwrap_or(Err(Mismatch::Array)),
-            false => argument_or_context(name, self.site),
-        }
+        operand(name, self.site, self.platform, true)
     }
 
     /// The value that has a name among those of the argument that it is compared with.
@@ -161,8 +158,18 @@ pub fn names_of(name: &str, site: &PlannedSite) -> Option<Arc<Names>> {
 ///
 /// There is no such argument, or it cannot be read there.
 pub fn readable(name: &Arc<str>, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Readable, Mismatch> {
+    operand(name, site, platform, false)
+}
+
+/// What a name means at a site. With `is_optional` what is in the `Some` of an `Option`.
+fn operand(
+    name: &Arc<str>,
+    site: &mut PlannedSite,
+    platform: Option<Platform>,
+    is_optional: bool,
+) -> Result<Readable, Mismatch> {
     match member::is_member(name, site) {
-        true => member::readable(name, site, platform, false).unwrap_or(Err(Mismatch::Array)),
+        true => member::readable(name, site, platform, is_optional).unwrap_or(Err(Mismatch::Array)),
         false => argument_or_context(name, site),
     }
 }
@@ -179,19 +186,10 @@ fn context(name: &str) -> Option<Readable> {
 
 fn argument_or_context(name: &Arc<str>, site: &mut PlannedSite) -> Result<Readable, Mismatch> {
     match named(name, site)[..] {
-        [] if &**name == TASK => task(site),
+        [] if &**name == TASK => site.task.clone().and_then(|task| site.read_also(task)).ok_or(Mismatch::NoTask),
         [] => context(name).map_or_else(|| argument(name, site), Ok),
         _ => argument(name, site),
     }
-}
-
-/// The number of the task that the thread runs, which the site reads in addition.
-fn task(site: &mut PlannedSite) -> Result<Readable, Mismatch> {
-    const SIZE: u8 = 8;
-    let input = Input::Number(site.task.clone().filter(|_| site.recorded.is_none()).ok_or(Mismatch::NoTask)?);
-    let field = site.read_also(input).ok_or(Mismatch::NoTask)?;
-    let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
-    Ok(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
 }
 
 fn argument(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {

@@ -74,12 +74,7 @@ impl Inputs for Fields<'_> {
     }
 
     fn context(&self, of: ContextNumber) -> Option<u64> {
-        match of {
-            ContextNumber::Process => Some(self.record.process().into()),
-            ContextNumber::Thread => Some(self.record.thread().into()),
-            ContextNumber::Cpu => Some(self.record.cpu().into()),
-            ContextNumber::Group => None,
-        }
+        of.recorded(self.record.process(), self.record.thread(), self.record.cpu())
     }
 
     fn thread_name(&self) -> Option<&[u8]> {

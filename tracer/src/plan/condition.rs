@@ -2,6 +2,8 @@
 
 use simple_markers_resolver::export::fetch::NumberKind;
 
+use crate::record::NAME_SIZE;
+
 /// The most bytes of a text that a filter compares. With its NUL it takes 64 bytes of the stack.
 pub const LONGEST_TEXT: usize = 63;
 
@@ -142,6 +144,17 @@ impl ContextNumber {
     pub fn size(self) -> u8 {
         if self == Self::Group { 8 } else { 4 }
     }
+
+    /// What it is at a recorded hit; `None` for the control group, which is not recorded.
+    #[must_use]
+    pub(crate) fn recorded(self, process: u32, thread: u32, cpu: u32) -> Option<u64> {
+        match self {
+            Self::Process => Some(process.into()),
+            Self::Thread => Some(thread.into()),
+            Self::Cpu => Some(cpu.into()),
+            Self::Group => None,
+        }
+    }
 }
 
 /// The name of the thread that runs, in filters and keys.
@@ -150,8 +163,8 @@ pub const THREAD_NAME: &str = "comm";
 /// The number of the async runtime's task that the thread runs, in filters and keys.
 pub const TASK: &str = "task";
 
-/// The most bytes of the name of a thread (`TASK_COMM_LEN` of the kernel, less the NUL).
-pub const LONGEST_THREAD_NAME: usize = 15;
+/// The most bytes of the name of a thread, without the NUL.
+pub const LONGEST_THREAD_NAME: usize = NAME_SIZE as usize - 1;
 
 /// Where a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@ use simple_markers_resolver::export::ValueBytes;
 use simple_markers_resolver::location::Expr;
 
 use super::expression::{Computation, item};
+use super::user_texts::USER_TEXT;
 use super::whole::WholeInput;
 use crate::record::FieldKind;
 
@@ -63,6 +64,15 @@ impl Input {
             Self::Recorded { .. } => 0,
             Self::Number(_) | Self::Text { limit: None, .. } | Self::Field { .. } | Self::Whole(_) => 1,
             Self::Text { limit: Some(_), .. } | Self::Bytes { .. } => 2,
+        }
+    }
+
+    /// The most bytes of a text at an address that ends with a NUL, with the NUL; `None` of anything else.
+    pub(crate) fn most_text(&self) -> Option<u16> {
+        match self {
+            Self::Text { most, .. } => Some(*most),
+            Self::Field { place: FieldPlace::User(_), .. } => Some(USER_TEXT),
+            _ => None,
         }
     }
 

@@ -39,6 +39,6 @@ pub use sites::{
     CallExit, ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite, RecordedMember, RecordedTarget, RecordedValue,
     RecorderProbe, TextLimit,
 };
-pub(crate) use user_texts::{USER_TEXT, text_name};
+pub(crate) use user_texts::{FAULT, USER_TEXT, text_name};
 pub(crate) use whole::table_number;
 pub use whole::{MAX_WHOLE, ReadLimits, ShownType, WholeInput};

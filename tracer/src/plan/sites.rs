@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::json::{maybe_object, objects};
 use simple_markers_resolver::location::Expr;
 use simple_markers_resolver::resolve::names_of;
@@ -13,7 +14,7 @@ use simple_markers_resolver::types::{Names, ReadTable};
 
 use super::aggregate::Aggregate;
 use super::argument::{DoubtfulValues, PlannedArgument, Source};
-use super::condition::Condition;
+use super::condition::{Condition, Number, Place, Readable};
 use super::entries::{PlannedEntry, SiteFrame};
 use super::event::KernelEvent;
 use super::expression::{deserialize_maybe, serialize_maybe};
@@ -192,17 +193,25 @@ pub enum CallExit {
 }
 
 impl PlannedSite {
-    /// The number of an input, which is added if the site does not have it. `None` if there is no room for it.
-    pub(crate) fn read_also(&mut self, input: Input) -> Option<usize> {
+    /// A number of 8 bytes without a sign that the site reads in addition. `None` if there is no room for it, or the
+    /// program records the site itself.
+    pub(crate) fn read_also(&mut self, value: Expr) -> Option<Readable> {
+        const SIZE: u8 = 8;
+        if self.recorded.is_some() {
+            return None;
+        }
+        let input = Input::Number(value);
         let known = self.inputs.iter().position(|known| *known == input);
         let words: usize = self.inputs.iter().map(Input::words).sum();
         if known.is_none() && words + input.words() > MAX_WORDS {
             return None;
         }
-        Some(known.unwrap_or_else(|| {
+        let field = known.unwrap_or_else(|| {
             self.inputs.push(input);
             self.inputs.len() - 1
-        }))
+        });
+        let number = Number::Read { at: Place::Input(field), other: None, size: SIZE, is_signed: false };
+        Some(Readable::Number { number, size: SIZE, kind: NumberKind::Unsigned })
     }
 
     /// The site of hits that have no place in the code of an image.

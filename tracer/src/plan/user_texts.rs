@@ -5,6 +5,9 @@ use simple_markers_events::{Field, Format};
 /// The most bytes of a text with its NUL.
 pub(crate) const USER_TEXT: u16 = 256;
 
+/// What the kernel writes in place of a text that it cannot read.
+pub(crate) const FAULT: &[u8] = b"(fault)";
+
 /// The system calls whose texts are no constants by their types.
 const OTHERS: [&str; 2] = ["sys_enter_mount", "sys_enter_umount"];
 

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, MemberFetch, PlanEntry, PlannedArgument as WantedArgument, Point, Precision,
-    ValueBytes, fetch_member,
+    self, ArgumentOmission, ExportError, PlanEntry, PlannedArgument as WantedArgument, Point, Precision, ValueBytes,
 };
 use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
-    Argument, Marker, Origin, Reason, ResolvedImage, RuntimeTask, SitePlace, Verdict, format_with_names,
+    Argument, Marker, Origin, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
 };
-use simple_markers_resolver::types::{Language, MemberPlace, Names, ReadTable, Shape, Type};
+use simple_markers_resolver::types::{Names, ReadTable, Shape, Type};
 
 use super::entry::EntryBuilder;
 use super::recorded::{self, RecordedArgument};
+use super::task::task_number;
 use crate::arch::Platform;
 use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
@@ -363,29 +363,6 @@ fn readable_parts(bytes: ValueBytes, target: &Target) -> (ValueBytes, Vec<Range<
     match read.iter().all(Option::is_none) {
         true => (ValueBytes::Parts { parts, size }, Vec::new()),
         false => (ValueBytes::Parts { parts: read, size }, unread),
-    }
-}
-
-/// The number of the task that a thread runs. `None` if it is not known, or there are several runtimes.
-fn task_number(tasks: &[RuntimeTask], thread_locals: &ThreadLocals) -> Option<Expr> {
-    let [RuntimeTask { address, of, .. }] = tasks else { return None };
-    let address = thread_locals.located(address)?;
-    let size = u32::try_from(of.size?).ok()?;
-    match u8::try_from(size).ok().filter(|size| matches!(size, 4 | 8)) {
-        // An optional number that is never 0 is 0 where there is none.
-        Some(size) => Expr::new(Node::Memory { address, size, to: ValueType::Generic }),
-        None => {
-            // `Some(Id(number))`
-            let mut place = MemberPlace::new(of);
-            for name in ["Some", "0", "0"] {
-                place = place.member(name, Language::Rust).ok()?;
-            }
-            let (place, content) = place.content(Language::Rust, false).ok()?;
-            match fetch_member(&ValueBytes::Memory { address, size }, &[], &place, &content).ok()? {
-                MemberFetch::Number { value, .. } => Some(value),
-                _ => None,
-            }
-        }
     }
 }
 

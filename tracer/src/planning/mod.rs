@@ -4,5 +4,6 @@ mod adopt;
 mod entry;
 mod make;
 mod recorded;
+mod task;
 
 pub use make::{PlanSettings, ValueBudget};
