@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(plan.sites.len(), read.sites.len());
         if let Some(argument) = plan.sites.first().and_then(|site| site.arguments.first()) {
             let name = argument.text.clone();
-            plan.narrow(0, None, &Question::Values(name));
+            plan.narrow(0, None, &Question::Values(vec![name]));
         }
         for numbers in plan.by_address(0) {
             let first = &plan.sites[numbers[0]];

@@ -127,6 +127,7 @@ impl HitQuery<'_> {
         let shown = refused.iter().find(|it| !is_unknown(it)).or_else(|| refused.first());
         let Some(shown) = shown else { return anyhow::anyhow!("there is no site to watch") };
         let mut what = match mismatch(&shown.why) {
+            None if matches!(shown.why, Refusal::Key(_)) => shown.why.to_string(),
             None | Some(Mismatch::Unread { .. } | Mismatch::Doubtful { .. }) => {
                 format!("no site is left: {}", shown.why)
             }
@@ -159,8 +160,10 @@ fn option(question: &Question) -> &'static str {
         Question::Hits | Question::Processes | Question::Stacks { .. } => "--where",
         Question::Values(_) => "--by",
         Question::Histogram(_) => "--hist",
-        Question::Time { key: IntervalSubject::Call, by: None, .. } => "--time",
-        Question::Time { key: IntervalSubject::Argument(_), .. } | Question::Time { by: None, .. } => "--key",
+        Question::Amounts { .. } => "--sum",
+        Question::Time { key: IntervalSubject::Arguments(_), .. } => "--key",
+        Question::Time { key: IntervalSubject::Call, by, .. } if by.is_empty() => "--time",
+        Question::Time { by, .. } if by.is_empty() => "--key",
         Question::Time { .. } => "--by",
     }
 }
@@ -169,7 +172,7 @@ fn mismatch(why: &Refusal) -> Option<&Mismatch> {
     match why {
         Refusal::Filter(unfit) => Some(&unfit.why),
         Refusal::Argument(why) => Some(why),
-        Refusal::Frame => None,
+        Refusal::Key(_) | Refusal::Frame => None,
     }
 }
 

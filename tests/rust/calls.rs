@@ -53,7 +53,7 @@ fn narrowed(program: &Path, entry: Entry, filter: Option<&Filter>) -> (Plan, Que
     for (read, made) in file.sites.iter().zip(&plan.sites) {
         assert_eq!(read.entry_stack_pointer, made.entry_stack_pointer);
     }
-    let question = Question::Time { from, to, key: IntervalSubject::Call, by: None, is_split: false };
+    let question = Question::Time { from, to, key: IntervalSubject::Call, by: Vec::new(), is_split: false };
     let refused = plan.narrow(0, filter, &question);
     (plan, question, refused)
 }

@@ -20,9 +20,11 @@ pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
 }
 
-/// Passes a marker as often as its argument says, and then waits for its standard input to end.
+/// Passes a marker as often as its argument says, and then waits for its standard input to end. If that is -1, it
+/// creates a file and passes the marker until it is killed.
 fn program(folder: &Path, name: &str, marker: &str) -> PathBuf {
     let source = r#"
+        #include <fcntl.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <unistd.h>
@@ -42,6 +44,8 @@ fn program(folder: &Path, name: &str, marker: &str) -> PathBuf {
             char byte;
             for (int i = 0; i < most; i++)
                 at(i);
+            if (most < 0 && count > 2)
+                close(creat(values[2], 0600));
             if (most < 0)
                 for (int i = 0;; i++) {
                     at(i);
@@ -489,10 +493,10 @@ fn a_signal_ends_the_program() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = program(folder.path(), "endless", "endless:at");
-    let trap = "trap 'exit 9' TERM; while :; do sleep 0.02; done";
-    for (command, signal, status) in
-        [(&[text(&program), "-1"][..], 15, 143), (&[text(&program), "-1"], 2, 130), (&["sh", "-c", trap], 15, 9)]
-    {
+    let begun = folder.path().join("begun");
+    let trap = format!("trap 'exit 9' TERM; touch {}; while :; do sleep 0.02; done", begun.display());
+    let direct = [text(&program), "-1", text(&begun)];
+    for (command, signal, status) in [(&direct[..], 15, 143), (&direct, 2, 130), (&["sh", "-c", &trap], 15, 9)] {
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "--json", "--"]).args(command).stdout(Stdio::piped()).stderr(Stdio::null());
         // A shell starts what is in its background with interrupts ignored, and a program inherits that.
@@ -504,7 +508,12 @@ fn a_signal_ends_the_program() {
         // SAFETY: the system call is allowed between fork and exec.
         unsafe { smark.pre_exec(hears_interrupts) };
         let smark = smark.spawn().expect("smark runs");
-        sleep(Duration::from_millis(800));
+        let since = Instant::now();
+        while !begun.exists() {
+            assert!(since.elapsed() < Duration::from_secs(60), "{command:?} does not start");
+            sleep(Duration::from_millis(10));
+        }
+        fs::remove_file(&begun).expect("it is removed");
         run(Command::new("kill").arg(format!("-{signal}")).arg(smark.id().to_string()));
         let output = smark.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(status), "{command:?} {signal}");

@@ -76,6 +76,19 @@ impl Durations {
         self.counts.iter().sum()
     }
 
+    /// Adds one.
+    pub fn count_one(&mut self, duration: u64) {
+        let is_first = self.max == 0 && self.count() == 0;
+        self.counts.resize(FINE as usize, 0);
+        if let Some(count) = self.counts.get_mut(fine(duration) as usize) {
+            *count += 1;
+        }
+        (self.min, self.max) = match is_first {
+            true => (duration, duration),
+            false => (self.min.min(duration), self.max.max(duration)),
+        };
+    }
+
     /// Adds other durations.
     pub fn add(&mut self, other: &Self) {
         let (is_none, is_other_none) = (self.count() == 0, other.count() == 0);

@@ -1,9 +1,12 @@
 //! The answer of `smark count` and `smark report` to a question about hits.
 
+use std::sync::Arc;
+
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{
-    Counts, IntervalSubject, KeyValue, Question, RawCounts, StackCounts, Tally, TimesOf, UnmatchedHits,
+    AmountsOf, Counts, IntervalSubject, KeyValue, MarkerCounts, Question, RawCounts, StackCounts, Tally, TimesOf,
+    UnmatchedHits,
 };
 use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
@@ -14,6 +17,7 @@ use super::question::ValueLimits;
 use super::stacks::NamedStack;
 use crate::console::Console;
 use crate::stacks::Stacks;
+use crate::units::duration;
 
 /// The answer to a question.
 pub(crate) struct Answer {
@@ -60,13 +64,34 @@ impl Answer {
         Some(stacks.split_at(self.kept.top.min(stacks.len())))
     }
 
-    /// The argument that is counted.
-    pub(super) fn argument(&self) -> &str {
+    /// The arguments that are counted.
+    pub(super) fn argument(&self) -> String {
         match &self.question {
-            Question::Values(name) | Question::Histogram(name) => name,
-            Question::Time { key, by, .. } => by.as_deref().or(key.argument()).unwrap_or_default(),
-            Question::Hits | Question::Processes | Question::Stacks { .. } => "",
+            Question::Values(names) => joined(names),
+            Question::Histogram(name) => name.to_string(),
+            Question::Amounts { of, .. } => of.to_string(),
+            Question::Time { key, by, .. } => joined(if by.is_empty() { key.arguments() } else { by }),
+            Question::Hits | Question::Processes | Question::Stacks { .. } => String::new(),
         }
+    }
+
+    /// The arguments by whose values amounts are told apart; `None` if they are not.
+    pub(super) fn amounts_by(&self) -> Option<String> {
+        match &self.question {
+            Question::Amounts { by, .. } if !by.is_empty() => Some(joined(by)),
+            _ => None,
+        }
+    }
+
+    /// The amounts of the values of a marker that are shown, and the others. `None` if they were not asked for.
+    pub(super) fn amounts<'r>(&self, row: &'r MarkerCounts) -> Option<(Vec<&'r AmountsOf>, Vec<&'r AmountsOf>)> {
+        let (_, each) = row.amounts.as_ref()?;
+        let mut each: Vec<_> = each.iter().collect();
+        if self.kept.by_average {
+            each.sort_by(|a, b| b.amounts.average().total_cmp(&a.amounts.average()));
+        }
+        let others = each.split_off(self.kept.top.min(each.len()));
+        Some((each, others))
     }
 
     /// The intervals by their name, if they were asked for.
@@ -151,7 +176,8 @@ impl Answer {
             say(ends, &format!("call {late}"), &format!("calls {late}"));
             let left = format!("of {of} did not return: another one had the same frame (longjmp or an exception)");
             say(repeated, &format!("call {left}"), &format!("calls {left}"));
-            let open_at_end = format!("of {of} had not returned at the end (or never: longjmp or an exception)");
+            let ages = self.ages();
+            let open_at_end = format!("of {of} had not returned at the end (or never: longjmp or an exception){ages}");
             say(open, &format!("call {open_at_end}"), &format!("calls {open_at_end}"));
         } else if let Question::Time { from, to, .. } = &self.question {
             let UnmatchedHits { ends, repeated, open, nested } = self.counts.unmatched;
@@ -159,13 +185,22 @@ impl Answer {
             say(ends, &format!("{to} came without a {from}"), &format!("{to} came without a {from}"));
             let followed = format!("{from} was followed by so many {from} without {to} that it was forgotten");
             say(repeated, &followed, &followed);
-            let without = format!("{from} had no {to} until the end");
+            let without = format!("{from} had no {to} until the end{}", self.ages());
             say(open, &without, &without);
             if let Some(keys) = self.suspicion() {
                 let inner = format!("{from} came while another {from} waited for its {to}");
                 say(nested, &inner, &inner);
                 console.error(&self.advice(keys));
             }
+        }
+    }
+
+    /// For how long the starts without an end are open.
+    fn ages(&self) -> String {
+        let Some(open) = self.counts.open.as_ref().filter(|open| open.count() > 0) else { return String::new() };
+        match (open.count(), duration(open.max), duration(open.percentile(50).unwrap_or(0))) {
+            (1, oldest, _) => format!(": open for {oldest}"),
+            (_, oldest, median) => format!(": open for {median} at the median, {oldest} at most"),
         }
     }
 
@@ -184,8 +219,8 @@ impl Answer {
         let why = "the times may be of hits that do not belong together";
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", shown(key))).collect();
         match (&self.question, keys.as_slice()) {
-            (Question::Time { key: IntervalSubject::Argument(key), .. }, _) => {
-                format!("{why}: not each value of `{}` is in both", shown(key))
+            (Question::Time { key: IntervalSubject::Arguments(keys), .. }, _) => {
+                format!("{why}: not each value of `{}` is in both", shown(&joined(keys)))
             }
             (_, []) => format!("{why}, as where work goes from thread to thread; no argument is in both, for --key"),
             (_, keys) => {
@@ -205,7 +240,7 @@ impl Answer {
 /// one that is the key already.
 fn common_arguments(plan: &Plan, question: &Question) -> Vec<String> {
     let Question::Time { from, to, key, .. } = question else { return Vec::new() };
-    let is_key = |text: &str| key.argument().is_some_and(|key| normalized(key) == normalized(text));
+    let is_key = |text: &str| key.arguments().iter().any(|key| normalized(key) == normalized(text));
     let of = |name: &str| {
         let sites = plan.sites.iter().enumerate();
         let sites = sites.filter(|(site, _)| plan.marker_of(*site).is_some_and(|marker| *marker.name == *name));
@@ -230,7 +265,13 @@ pub(super) fn value_text(value: &KeyValue) -> String {
         KeyValue::Float(number) => number.to_string(),
         KeyValue::Text { bytes, is_cut } => format!("{}{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
         KeyValue::Null => "(null)".to_owned(),
+        KeyValue::Several(values) => values.iter().map(value_text).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// Names of arguments, as one.
+fn joined(names: &[Arc<str>]) -> String {
+    names.join(", ")
 }
 
 /// The durations by powers of two: the smallest and the largest of each, and how many there are.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, StackCounts, TimesOf, UnmatchedHits};
+use simple_markers_tracer::aggregate::{
+    Amounts, AmountsOf, KeyValue, MarkerCounts, StackCounts, TimesOf, UnmatchedHits,
+};
 use simple_markers_tracer::histogram::coarse_range;
 use simple_markers_tracer::text::json_integer;
 
@@ -30,11 +32,21 @@ impl Answer {
                 };
                 Json::from(buckets.iter().map(bucket).collect::<Vec<_>>())
             });
+            let (amounts, by, other) = match (&row.amounts, self.amounts(row)) {
+                (Some((all, _)), Some((shown, others))) => {
+                    let each = self.amounts_by().map(|_| shown.into_iter().map(amounts_of_json).collect());
+                    (Some(all.as_ref().map(amounts_json)), each, Some(others.iter().map(|it| it.amounts.count()).sum()))
+                }
+                _ => (None, by, other),
+            };
             let kind = if row.is_event { "event" } else { "marker" };
             let mut line = json!({
                 kind: &*row.marker, "module": &*row.module, "hits": row.hits,
                 "by": by, "other": other, "histogram": histogram, "time": null,
             });
+            if let (Some(amounts), Some(line)) = (amounts, line.as_object_mut()) {
+                line.insert("amounts".to_owned(), amounts.into());
+            }
             if let (Some((shown, others)), Some(counts), Some(line)) =
                 (self.shown_stacks(number), &row.stacks, line.as_object_mut())
             {
@@ -59,6 +71,9 @@ impl Answer {
                 "min": is_some.then_some(durations.min), "p50": durations.percentile(50),
                 "p90": durations.percentile(90), "p99": durations.percentile(99),
                 "max": is_some.then_some(durations.max),
+                "open": self.counts.open.as_ref().filter(|open| open.count() > 0).map(|open| json!({
+                    "p50": open.percentile(50), "max": open.max,
+                })),
                 "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
                 "floor": self.floor.flatten().map(|floor| json!([floor.emulated, floor.stepped])),
                 "not_returned": self.is_of_calls().then_some(repeated), "tail_calls": tail_calls,
@@ -88,8 +103,27 @@ fn times_json(TimesOf { value, durations, split }: &TimesOf) -> Json {
     }
 }
 
+/// A value, how many amounts it has, and what they are.
+fn amounts_of_json(AmountsOf { value, amounts }: &AmountsOf) -> Json {
+    match value {
+        KeyValue::Named { name, .. } => json!([json_key(value), amounts.count(), amounts_json(amounts), &**name]),
+        _ => json!([json_key(value), amounts.count(), amounts_json(amounts)]),
+    }
+}
+
+/// The sum of amounts, and how they are distributed.
+fn amounts_json(amounts: &Amounts) -> Json {
+    let (smallest, largest) = amounts.range();
+    let of = |percent| json_integer(amounts.percentile(percent));
+    json!({
+        "count": amounts.count(), "sum": json_integer(amounts.sum()), "avg": amounts.average(),
+        "min": json_integer(smallest), "p50": of(50), "p90": of(90), "p99": of(99), "max": json_integer(largest),
+    })
+}
+
 fn json_key(value: &KeyValue) -> Json {
     match value {
+        KeyValue::Several(values) => values.iter().map(json_key).collect(),
         KeyValue::Integer(number) | KeyValue::Named { number, .. } => json_integer(*number),
         KeyValue::Float(number) if number.is_finite() => Json::from(*number),
         KeyValue::Float(_) | KeyValue::Text { .. } => Json::from(value_text(value)),

@@ -25,7 +25,7 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::question::{Ask, ValueLimits, interval};
+pub(crate) use self::question::{Ask, Names, ValueLimits, interval, names};
 
 /// Count the hits of markers, in the kernel
 ///
@@ -33,7 +33,7 @@ pub(crate) use self::question::{Ask, ValueLimits, interval};
 /// printed at the end; on a terminal it is also refreshed each second. Probes that a program records itself are counted from its
 /// buffers; hits that a full buffer loses are said at the end, and with --engine bpf there are none.
 ///
-/// --by counts the values of an argument, or stacks, --hist counts values by powers of two. --time A..B measures the time from marker A to the
+/// --by counts the values of an argument, or stacks, --hist counts values by powers of two, --sum adds them up. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
 /// process. With the name of a span alone, it is the time from each begin to its end. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
 /// the time the thread was on a CPU, waited for one, or was blocked. What could not be counted is said at the end.
@@ -49,9 +49,9 @@ pub(crate) struct Count {
     watch: Watch,
     #[command(flatten)]
     ask: Ask,
-    /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
-    #[arg(long, value_name = "ARG", requires = "time")]
-    key: Option<String>,
+    /// With --time, this argument tells which A a B belongs to, or several together; otherwise it is the thread
+    #[arg(long, value_name = "ARG,..", requires = "time", value_parser = question::names)]
+    key: Option<Names>,
     /// With --time, tell apart how long the thread was on a CPU, waited for one (queued), or waited for something else (blocked)
     #[arg(long, requires = "time")]
     split: bool,
@@ -73,6 +73,8 @@ EXAMPLES
       smark count --by status queue:complete -p $(pidof server)
   Which stacks lead to a marker, the most frequent first:
       smark count --by stack queue:submit -p $(pidof server)
+  How many bytes of each kind are written, and how large the writes are:
+      smark count --sum size --by kind queue:complete -p $(pidof server)
   The distribution of an argument, for some hits:
       smark count --hist size --where 'status == 0' queue:complete target/release/server
   How long a system call takes, and which sizes are asked for:
@@ -97,7 +99,7 @@ struct CountOptions {
 impl Count {
     fn options(self) -> anyhow::Result<CountOptions> {
         let Self { watch, ask, key, split, every, json, buffer } = self;
-        let (kept, question) = (ask.kept(), ask.question(key.as_deref(), split));
+        let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split));
         Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
     }
 

@@ -9,16 +9,22 @@ use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 /// What is counted besides hits, and how much of it is kept and shown.
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// Count how often this argument has each value; with --time, how long it takes for each value. `stack` counts the stacks of the
-    /// program, by frame pointers, and `kstack` those of the kernel at its events
-    #[arg(long, value_name = "ARG", conflicts_with = "hist")]
-    by: Option<String>,
+    /// Count how often this argument has each value, or several have theirs; with --time and --sum, how much it is for each value.
+    /// `stack` counts the stacks of the program, by frame pointers, and `kstack` those of the kernel at its events
+    #[arg(long, value_name = "ARG,..", conflicts_with = "hist", value_parser = names)]
+    by: Option<Names>,
     /// With --by, show this many values, the most frequent first
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// Count the values of this argument by powers of two
     #[arg(long, value_name = "ARG", conflicts_with = "time")]
     hist: Option<String>,
+    /// Add up the values of this argument, and show their average, the smallest, the largest, and percentiles
+    #[arg(long, value_name = "ARG", conflicts_with_all = ["time", "hist"])]
+    sum: Option<String>,
+    /// The same as --sum; with --by, the values with the largest average come first
+    #[arg(long, value_name = "ARG", conflicts_with_all = ["time", "hist", "sum"])]
+    avg: Option<String>,
     /// Measure the time from marker A to marker B; with the name of a span, that of the span; with a function and `()`, that of its calls
     #[arg(long, value_name = "A..B|SPAN|FUNCTION()", value_parser = timed)]
     time: Option<TimedInterval>,
@@ -45,44 +51,76 @@ pub(crate) struct ValueLimits {
     pub(crate) most: u32,
     /// The most values that are shown.
     pub(super) top: usize,
+    /// Whether the values with the largest averages come first, and not those with the largest sums.
+    pub(super) by_average: bool,
 }
 
 impl Ask {
     /// How much is kept.
     pub(crate) fn kept(&self) -> ValueLimits {
-        ValueLimits { most: self.max_values, top: self.top }
+        ValueLimits { most: self.max_values, top: self.top, by_average: self.avg.is_some() }
     }
 
     /// The question. `key` tells which start an end belongs to. `is_split` says that the parts of times are told
     /// apart.
-    pub(crate) fn question(&self, key: Option<&str>, is_split: bool) -> Question {
-        match (&self.by, &self.hist, &self.time) {
-            (by, _, Some(TimedInterval::Markers(from, to))) => Question::Time {
-                from: from.clone(),
-                to: to.clone(),
-                key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
-                by: by.as_deref().map(Arc::from),
-                is_split,
-            },
-            (by, _, Some(TimedInterval::Spans(name))) => Question::Time {
-                from: span::begin(name),
-                to: span::end(name),
-                key: IntervalSubject::Argument(key.unwrap_or(span::ID).into()),
-                by: by.as_deref().map(Arc::from),
-                is_split,
-            },
-            (by, _, Some(TimedInterval::Calls(entry))) => Question::Time {
-                from: entry.clone(),
-                to: format!("{entry} return"),
-                key: IntervalSubject::Call,
-                by: by.as_deref().map(Arc::from),
-                is_split,
-            },
-            (Some(by), ..) if by == "stack" || by == "kstack" => Question::Stacks { is_kernel: by == "kstack" },
-            (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
-            (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),
-            _ => Question::Hits,
+    pub(crate) fn question(&self, key: Option<&Names>, is_split: bool) -> Question {
+        let by = self.by.as_ref().map_or_else(Vec::new, |by| by.0.clone());
+        let time = |from: &str, to: &str, key| {
+            let (from, to, by) = (from.to_owned(), to.to_owned(), by.clone());
+            Question::Time { from, to, key, by, is_split }
+        };
+        match &self.time {
+            Some(TimedInterval::Markers(from, to)) => {
+                return time(from, to, key.map_or(IntervalSubject::Thread, Names::subject));
+            }
+            Some(TimedInterval::Spans(name)) => {
+                let id = || IntervalSubject::Arguments(vec![span::ID.into()]);
+                return time(&span::begin(name), &span::end(name), key.map_or_else(id, Names::subject));
+            }
+            Some(TimedInterval::Calls(entry)) => {
+                return time(entry, &format!("{entry} return"), IntervalSubject::Call);
+            }
+            None => {}
         }
+        match (self.sum.as_ref().or(self.avg.as_ref()), &self.hist, &by[..]) {
+            (Some(of), ..) => Question::Amounts { of: of.as_str().into(), by },
+            (_, Some(hist), _) => Question::Histogram(hist.as_str().into()),
+            (.., []) => Question::Hits,
+            (.., [stack]) if **stack == *"stack" || **stack == *"kstack" => {
+                Question::Stacks { is_kernel: **stack == *"kstack" }
+            }
+            _ => Question::Values(by),
+        }
+    }
+}
+
+/// Names of arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names(Vec<Arc<str>>);
+
+impl Names {
+    /// What tells which start an end belongs to, if it is the values of these arguments.
+    pub(crate) fn subject(&self) -> IntervalSubject {
+        IntervalSubject::Arguments(self.0.clone())
+    }
+}
+
+/// Parses `ARG`, or several with commas between them. A comma in parentheses, brackets, or braces is a part of an
+/// argument.
+pub(crate) fn names(text: &str) -> Result<Names, String> {
+    let mut depth = 0usize;
+    let is_comma = |letter: char| {
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    let names: Vec<Arc<str>> = text.split(is_comma).map(|name| name.trim().into()).collect();
+    match names.iter().any(|name| name.is_empty()) {
+        true => Err("write the name of an argument, or several as A,B".to_owned()),
+        false => Ok(Names(names)),
     }
 }
 
@@ -116,6 +154,16 @@ mod tests {
         assert_eq!(interval("a:b..c:d"), Ok(("a:b".to_owned(), "c:d".to_owned())));
         for wrong in ["", "a", "a..", "..b", "a..a", "a.b"] {
             assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_comma_in_parentheses_is_no_separator() {
+        let of = |text| names(text).map(|names| names.0.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(of("id, shard"), Ok(vec!["id".to_owned(), "shard".to_owned()]));
+        assert_eq!(of("f(a, b)[1,2],c"), Ok(vec!["f(a, b)[1,2]".to_owned(), "c".to_owned()]));
+        for wrong in ["", ",", "a,", "a,,b"] {
+            assert!(of(wrong).is_err(), "{wrong}");
         }
     }
 

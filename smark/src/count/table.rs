@@ -1,7 +1,7 @@
 //! Counts as a table for people.
 
 use simple_markers_resolver::text::{from_bytes, shown};
-use simple_markers_tracer::aggregate::{IntervalPart, KeyValue, MarkerCounts, SplitTimes, TimesOf};
+use simple_markers_tracer::aggregate::{Amounts, AmountsOf, IntervalPart, KeyValue, MarkerCounts, SplitTimes, TimesOf};
 use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
@@ -20,7 +20,9 @@ impl Answer {
             true => format!("{} ({})", shown(&row.marker), shown(&row.module)),
             false => shown(&row.marker).into_owned(),
         };
-        let has_rows = |row: &MarkerCounts| row.values.is_some() || row.buckets.is_some() || row.stacks.is_some();
+        let has_rows = |row: &MarkerCounts| {
+            row.values.is_some() || row.buckets.is_some() || row.stacks.is_some() || row.amounts.is_some()
+        };
         if !self.counts.markers.iter().any(has_rows) {
             out.push_str("        HITS MARKER\n");
             // A glob matches many events of the kernel that do not happen.
@@ -42,7 +44,7 @@ impl Answer {
                 }
             }
             if let Some(values) = &row.values {
-                out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(self.argument())));
+                out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(&self.argument())));
                 for (value, count) in self.shown(values) {
                     out.push_str(&format!("{count:>12} {}\n", shown(&quoted(value))));
                 }
@@ -50,8 +52,14 @@ impl Answer {
                     out.push_str(&format!("{count:>12} other ({different} values)\n"));
                 }
             }
+            if let (Some((all, _)), Some((shown_rows, others))) = (&row.amounts, self.amounts(row)) {
+                let by = self.amounts_by();
+                let by_text = by.as_ref().map_or_else(String::new, |by| format!(" by `{}`", shown(by)));
+                out.push_str(&format!("{}: {} hits, `{}`{by_text}\n", name(row), row.hits, shown(&self.argument())));
+                amounts(all.as_ref(), by.as_deref(), &shown_rows, &others, &mut out);
+            }
             if let Some(buckets) = &row.buckets {
-                out.push_str(&format!("{}: {} hits, `{}`\n", name(row), row.hits, shown(self.argument())));
+                out.push_str(&format!("{}: {} hits, `{}`\n", name(row), row.hits, shown(&self.argument())));
                 let ranges = buckets.iter().map(|(bucket, count)| {
                     let (low, high) = coarse_range(*bucket);
                     let low_is_high = low == high;
@@ -96,7 +104,12 @@ impl Answer {
             for TimesOf { value, durations, split } in self.times().map_or(&[][..], |(times, _)| times) {
                 let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
                 let value = quoted(value);
-                out.push_str(&format!("\n{} = {}: {} times", shown(self.argument()), shown(&value), durations.count()));
+                out.push_str(&format!(
+                    "\n{} = {}: {} times",
+                    shown(&self.argument()),
+                    shown(&value),
+                    durations.count()
+                ));
                 if let Some(split) = split {
                     out.push('\n');
                     parts(durations, split, is_long, &mut out);
@@ -114,9 +127,44 @@ impl Answer {
     }
 }
 
+/// Appends the sums of amounts and their distribution: those of all values, of the shown ones, and how much the others
+/// have.
+fn amounts(all: Option<&Amounts>, by: Option<&str>, rows: &[&AmountsOf], others: &[&AmountsOf], out: &mut String) {
+    let line = |amounts: &Amounts, value: &str| {
+        let (smallest, largest) = amounts.range();
+        let of = |percent| amounts.percentile(percent).to_string();
+        let average = format!("{:.2}", amounts.average());
+        let numbers = [amounts.sum().to_string(), average, smallest.to_string(), of(50), of(90), of(99)];
+        let mut cells = vec![amounts.count().to_string()];
+        cells.extend(numbers);
+        cells.extend([largest.to_string(), value.to_owned()]);
+        cells
+    };
+    let title = ["HITS", "SUM", "AVG", "MIN", "P50", "P90", "P99", "MAX", by.unwrap_or_default()].map(str::to_owned);
+    let mut lines = vec![title.to_vec()];
+    lines.extend(rows.iter().map(|row| line(&row.amounts, &shown(&quoted(&row.value)))));
+    let mut rest = others.iter().map(|row| row.amounts.clone());
+    if let Some(mut sum) = rest.next() {
+        rest.for_each(|more| sum.add(&more));
+        lines.push(line(&sum, &format!("other ({} values)", others.len())));
+    }
+    lines.extend(all.map(|all| line(all, by.map_or("", |_| "all"))));
+    let mut widths = [12, 0, 0, 0, 0, 0, 0, 0];
+    for line in &lines {
+        widths.iter_mut().zip(line).for_each(|(width, cell)| *width = (*width).max(cell.len()));
+    }
+    for line in lines {
+        let numbers: Vec<_> = line.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let value = line.get(widths.len()).map_or("", String::as_str);
+        out.push_str(format!("{} {value}", numbers.join(" ")).trim_end());
+        out.push('\n');
+    }
+}
+
 /// A value as the table has it.
 fn quoted(value: &KeyValue) -> String {
     match value {
+        KeyValue::Several(values) => values.iter().map(quoted).collect::<Vec<_>>().join(", "),
         KeyValue::Text { bytes, is_cut } => format!("\"{}\"{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
         value => value_text(value),
     }

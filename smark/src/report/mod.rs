@@ -168,7 +168,7 @@ impl Report {
         if self.split {
             bail!("--split: a recording does not say when a thread was on a CPU; smark count --time A..B --split does");
         }
-        let question = self.ask.question(self.pairs.key.as_deref(), false);
+        let question = self.ask.question(self.pairs.key.as_ref(), false);
         if matches!(question, Question::Stacks { .. }) {
             bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
         }

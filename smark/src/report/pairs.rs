@@ -8,7 +8,7 @@ use simple_markers_tracer::perfetto::Pair;
 
 use super::recording::RecordedMarkers;
 use crate::console::Console;
-use crate::count::interval;
+use crate::count::{Names, interval, names};
 use crate::narrow::HitQuery;
 
 /// The intervals that become slices.
@@ -17,16 +17,16 @@ pub(super) struct Pairs {
     /// Each is a [`Question::Time`].
     pairs: Vec<Question>,
     /// The key of --time.
-    pub(super) key: Option<String>,
+    pub(super) key: Option<Names>,
 }
 
 impl Args for Pairs {
     fn augment_args(command: Command) -> Command {
         let pair = Arg::new("pair").long("pair").value_name("A..B").value_parser(interval).action(ArgAction::Append);
         let pair = pair.requires("to").help("Make slices from marker A to marker B; may be given several times");
-        let key = Arg::new("key").long("key").value_name("ARG").action(ArgAction::Append);
+        let key = Arg::new("key").long("key").value_name("ARG,..").value_parser(names).action(ArgAction::Append);
         let key = key.help(
-            "With --time, and after a --pair, this argument tells which A a B belongs to; otherwise it is the thread",
+            "With --time, and after a --pair, this argument tells which A a B belongs to, or several together; otherwise it is the thread",
         );
         command.arg(key).arg(pair)
     }
@@ -40,17 +40,17 @@ impl FromArgMatches for Pairs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let error = |kind, what: &str| Err(Error::raw(kind, format!("{what}\n")));
         let indices = |name| matches.indices_of(name).into_iter().flatten();
-        let keys = matches.get_many::<String>("key").into_iter().flatten().cloned();
-        let keys: Vec<(usize, String)> = indices("key").zip(keys).collect();
+        let keys = matches.get_many::<Names>("key").into_iter().flatten().cloned();
+        let keys: Vec<(usize, Names)> = indices("key").zip(keys).collect();
         if matches.contains_id("time") {
-            return match <[(usize, String); 1]>::try_from(keys) {
+            return match <[(usize, Names); 1]>::try_from(keys) {
                 Ok([(_, key)]) => Ok(Self { pairs: Vec::new(), key: Some(key) }),
                 Err(keys) if keys.is_empty() => Ok(Self::default()),
                 Err(_) => error(ErrorKind::TooManyValues, "--time takes one --key"),
             };
         }
         let pairs = matches.get_many::<(String, String)>("pair").into_iter().flatten().cloned();
-        let mut pairs: Vec<(usize, (String, String), Option<String>)> =
+        let mut pairs: Vec<(usize, (String, String), Option<Names>)> =
             indices("pair").zip(pairs).map(|(index, pair)| (index, pair, None)).collect();
         for (index, key) in keys {
             match pairs.iter_mut().rfind(|(pair, ..)| *pair < index) {
@@ -61,11 +61,11 @@ impl FromArgMatches for Pairs {
                 }
             }
         }
-        let question = |(_, (from, to), key): (usize, (String, String), Option<String>)| Question::Time {
+        let question = |(_, (from, to), key): (usize, (String, String), Option<Names>)| Question::Time {
             from,
             to,
-            key: key.map_or(IntervalSubject::Thread, |key| IntervalSubject::Argument(key.into())),
-            by: None,
+            key: key.as_ref().map_or(IntervalSubject::Thread, Names::subject),
+            by: Vec::new(),
             is_split: false,
         };
         Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })
@@ -96,8 +96,8 @@ impl Pairs {
         let spans = selected.spans().into_iter().filter(|name| !is_given(name)).map(|name| Question::Time {
             from: span::begin(name),
             to: span::end(name),
-            key: IntervalSubject::Argument(span::ID.into()),
-            by: None,
+            key: IntervalSubject::Arguments(vec![span::ID.into()]),
+            by: Vec::new(),
             is_split: false,
         });
         let spans: Vec<Question> = spans.collect();

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use simple_markers_resolver::types::Names;
 
+use super::amounts::{AmountTotals, Amounts};
 use super::key::{KeyValue, bucket_of, group_of, part_of};
 use super::split::{IntervalPart, PartTimes, SUM_BUCKET, SplitTimes};
 use super::stacks::StackCounts;
 use super::{Question, Tallies, Tally};
 use crate::filter::{has, names_of, normalized};
 use crate::histogram::{Durations, FINE, coarse_range};
-use crate::plan::{Aggregate, CallExit, Plan, PlannedSite, Readable};
+use crate::plan::{Aggregate, CallExit, KeyFields, Plan, PlannedSite};
 
 /// What was counted at the sites of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +24,10 @@ pub struct RawCounts {
     pub values: Vec<(Vec<u8>, u64)>,
     /// How long the intervals were.
     pub durations: Durations,
-    /// How many intervals have started and not ended.
-    pub open: u64,
+    /// The totals of amounts.
+    pub totals: AmountTotals,
+    /// For how long the intervals are open that have not ended, and how many there are.
+    pub open: Durations,
     /// The parts of the intervals; `None` if they are not split.
     pub split: Option<SplitTimes>,
     /// The addresses of the stacks that were seen, by the numbers in the keys.
@@ -50,10 +53,22 @@ pub struct MarkerCounts {
     /// The coarse buckets that are not empty, in the order of their values. `None` if they were not
     /// asked for.
     pub buckets: Option<Vec<(u32, u64)>>,
+    /// The amounts, of all values, and then of each, those with the largest sum first. `None` if they were not asked
+    /// for.
+    pub amounts: Option<(Option<Amounts>, Vec<AmountsOf>)>,
     /// The stacks of the hits; `None` if they were not asked for.
     pub stacks: Option<StackCounts>,
     /// Names for the values of the argument that was asked for, if they are the same at all sites.
     pub names: Option<Arc<Names>>,
+}
+
+/// The amounts of one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AmountsOf {
+    /// The value.
+    pub value: KeyValue,
+    /// Its amounts.
+    pub amounts: Amounts,
 }
 
 /// The times of the intervals of one value.
@@ -108,6 +123,8 @@ pub struct Counts {
     pub sum: Tallies,
     /// The hits that are in no interval.
     pub unmatched: UnmatchedHits,
+    /// For how long the starts without an end are open; `None` if intervals were not asked for.
+    pub open: Option<Durations>,
     /// The functions that ended calls which were timed by a tail call, with how many: the most frequent first.
     /// `None` for one that only the running program knows. Empty if calls were not asked for.
     pub tail_calls: Vec<(Option<Arc<str>>, u64)>,
@@ -118,8 +135,8 @@ impl RawCounts {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let has_none = |tallies: &Tallies| tallies.0.iter().all(|count| *count == 0);
-        let no_interval = self.open == 0 && self.durations.counts.iter().all(|count| *count == 0);
-        no_interval && self.values.is_empty() && self.tallies.iter().all(has_none)
+        let no_interval = self.open.count() == 0 && self.durations.counts.iter().all(|count| *count == 0);
+        no_interval && self.values.is_empty() && self.totals.is_empty() && self.tallies.iter().all(has_none)
     }
 
     /// Adds what was counted elsewhere of the same plan. No interval begins in one and ends in the other.
@@ -133,7 +150,8 @@ impl RawCounts {
         }
         self.values = values.into_iter().collect();
         self.durations.add(&other.durations);
-        self.open = self.open.saturating_add(other.open);
+        self.totals.extend(other.totals);
+        self.open.add(&other.open);
         if let Some(other) = other.split {
             self.split.get_or_insert_default().add(&other);
         }
@@ -158,6 +176,7 @@ impl Counts {
                 _ => unmatched.repeated += tallies.get(Tally::Unmatched),
             }
             let names = names(question, sites().filter_map(|site| plan.sites.get(site)));
+            let decode = |fields: &KeyFields, key: &[u8]| fields.decode(key, &names);
             let of_group = || counted.values.iter().filter(|(key, _)| group_of(key) == Some(group));
             markers.push(MarkerCounts {
                 marker: Arc::clone(&marker.name),
@@ -165,18 +184,19 @@ impl Counts {
                 image: marker.image,
                 is_event: marker.event.is_some(),
                 hits: tallies.get(Tally::Hits),
-                values: matches!(question, Question::Values(_)).then(|| {
-                    let size = match &first.aggregate {
-                        Aggregate::Values(Readable::Number { size, .. }) => *size,
-                        _ => 8,
-                    };
-                    let decoded = of_group().filter_map(|(key, count)| {
-                        Some((first.aggregate.decode(key)?.with_name(names.as_deref(), size), *count))
-                    });
+                values: if let Aggregate::Values(fields) = &first.aggregate {
+                    let decoded = of_group().filter_map(|(key, count)| Some((decode(fields, key)?, *count)));
                     let mut decoded: Vec<_> = decoded.collect();
                     decoded.sort_by(|(a, count_a), (b, count_b)| count_b.cmp(count_a).then_with(|| order(a, b)));
-                    decoded
-                }),
+                    Some(decoded)
+                } else {
+                    None
+                },
+                amounts: if let Aggregate::Amounts { by, .. } = &first.aggregate {
+                    Some(amounts(group, by.as_ref(), counted, &names))
+                } else {
+                    None
+                },
                 buckets: matches!(question, Question::Histogram(_)).then(|| {
                     let buckets = of_group().filter_map(|(key, count)| Some((bucket_of(key)?, *count)));
                     let mut buckets: Vec<_> = buckets.collect();
@@ -185,15 +205,16 @@ impl Counts {
                 }),
                 stacks: matches!(question, Question::Stacks { .. })
                     .then(|| StackCounts::new(of_group().map(|(key, count)| (&key[..], *count)), &counted.stacks)),
-                names,
+                names: names.into_iter().next().flatten(),
             });
         }
         let is_time = matches!(question, Question::Time { .. });
-        unmatched.open = if is_time { counted.open } else { 0 };
+        unmatched.open = if is_time { counted.open.count() } else { 0 };
+        let open = is_time.then(|| counted.open.clone());
         let durations = is_time.then(|| counted.durations.clone());
         let tail_calls = tail_calls(plan, counted);
         let split = question.is_split().then(|| counted.split.clone().unwrap_or_default());
-        Self { markers, durations, split, times: times(plan, question, counted), sum, unmatched, tail_calls }
+        Self { markers, durations, split, times: times(plan, question, counted), sum, unmatched, open, tail_calls }
     }
 }
 
@@ -239,11 +260,10 @@ impl BucketCounts {
 /// The times of each value. `None` if they were not asked for.
 fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<TimesOf>> {
     let by = plan.sites.iter().find_map(|site| match &site.aggregate {
-        Aggregate::End(interval) => interval.by.argument(),
+        Aggregate::End(interval) => interval.by.fields(),
         _ => None,
     })?;
     let names = names(question, plan.sites.iter());
-    let size = if let Readable::Number { size, .. } = by { *size } else { 8 };
     // The whole intervals, and their parts.
     let mut found: HashMap<&[u8], [BucketCounts; 1 + IntervalPart::ALL.len()]> = HashMap::new();
     for (key, count) in &counted.values {
@@ -254,7 +274,7 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
     }
     let decoded = |(value, [whole, on_cpu, queued, blocked]): (&[u8], [BucketCounts; 4])| {
         let key = [&[0; 8], value].concat();
-        let value = Aggregate::Values(by.clone()).decode(&key)?.with_name(names.as_deref(), size);
+        let value = by.decode(&key, &names)?;
         let parts = [on_cpu, queued, blocked].map(BucketCounts::times);
         Some(TimesOf {
             value,
@@ -267,17 +287,51 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
     Some(times)
 }
 
-/// The names for the values of the argument that is asked for, if they are the same at all sites.
-fn names<'p>(question: &Question, mut sites: impl Iterator<Item = &'p PlannedSite>) -> Option<Arc<Names>> {
-    let (Question::Values(name) | Question::Histogram(name) | Question::Time { by: Some(name), .. }) = question else {
-        return None;
+/// The amounts of a group: of all values, and of each.
+fn amounts(
+    group: usize,
+    by: Option<&KeyFields>,
+    counted: &RawCounts,
+    names: &[Option<Arc<Names>>],
+) -> (Option<Amounts>, Vec<AmountsOf>) {
+    let mut buckets: HashMap<&[u8], Vec<(u32, u64)>> = HashMap::new();
+    for (key, count) in counted.values.iter().filter(|(key, _)| group_of(key) == Some(group)) {
+        if let (Some(bucket), Some(value)) = (bucket_of(key), key.get(8..)) {
+            buckets.entry(value).or_default().push((bucket, *count));
+        }
+    }
+    let (mut all, mut each) = (None::<Amounts>, Vec::new());
+    for (key, total) in counted.totals.iter().filter(|(key, _)| group_of(key) == Some(group)) {
+        let Some(buckets) = key.get(8..).and_then(|value| buckets.remove(value)) else { continue };
+        let amounts = Amounts::new(*total, buckets.into_iter());
+        match &mut all {
+            Some(all) => all.add(&amounts),
+            None => all = Some(amounts.clone()),
+        }
+        if let Some(value) = by.and_then(|by| by.decode(key, names)) {
+            each.push(AmountsOf { value, amounts });
+        }
+    }
+    each.sort_by(|a, b| b.amounts.sum().cmp(&a.amounts.sum()).then_with(|| order(&a.value, &b.value)));
+    (all, each)
+}
+
+/// For each argument that is asked for, the names for its values, if they are the same at all sites.
+fn names<'p>(question: &Question, sites: impl Iterator<Item = &'p PlannedSite>) -> Vec<Option<Arc<Names>>> {
+    let names = match question {
+        Question::Values(names) | Question::Time { by: names, .. } | Question::Amounts { by: names, .. } => names,
+        Question::Histogram(name) => std::slice::from_ref(name),
+        Question::Hits | Question::Processes | Question::Stacks { .. } => &[],
     };
     let is_time = matches!(question, Question::Time { .. });
-    let name = normalized(name);
-    let of = |site: &PlannedSite| names_of(&name, site);
-    let has = |site: &&PlannedSite| !is_time || has(&name, site);
-    let names = of(sites.find(has)?)?;
-    sites.filter(has).all(|site| of(site).as_ref() == Some(&names)).then_some(names)
+    let sites: Vec<_> = sites.collect();
+    let of_name = |name: &Arc<str>| {
+        let name = normalized(name);
+        let mut sites = sites.iter().filter(|site| !is_time || has(&name, site));
+        let names = names_of(&name, sites.next()?)?;
+        sites.all(|site| names_of(&name, site).as_ref() == Some(&names)).then_some(names)
+    };
+    names.iter().map(of_name).collect()
 }
 
 /// The order of values that were seen equally often.
@@ -288,6 +342,7 @@ fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
         KeyValue::Integer(_) | KeyValue::Named { .. } => 1,
         KeyValue::Float(_) => 2,
         KeyValue::Text { .. } => 3,
+        KeyValue::Several(_) => 4,
     };
     match (a, b) {
         (
@@ -297,6 +352,10 @@ fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
         (KeyValue::Float(a), KeyValue::Float(b)) => a.total_cmp(b),
         (KeyValue::Text { bytes: a, is_cut }, KeyValue::Text { bytes: b, is_cut: other }) => {
             a.cmp(b).then_with(|| is_cut.cmp(other))
+        }
+        (KeyValue::Several(a), KeyValue::Several(b)) => {
+            let parts = a.iter().zip(b).map(|(a, b)| order(a, b));
+            parts.fold(Ordering::Equal, Ordering::then)
         }
         _ => kind(a).cmp(&kind(b)),
     }

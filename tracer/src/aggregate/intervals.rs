@@ -84,6 +84,11 @@ impl<T> Intervals<T> {
         self.count
     }
 
+    /// The starts that have no end.
+    pub fn open(&self) -> impl Iterator<Item = &T> {
+        self.open.values().flatten()
+    }
+
     /// Removes the starts that have no end.
     pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         self.count = 0;

@@ -9,7 +9,7 @@ use super::split::START_SPLIT;
 use crate::bytes::put;
 use crate::filter::{Inputs, Text};
 use crate::histogram::FINE;
-use crate::plan::{Aggregate, By, Interval, Pairing, Readable};
+use crate::plan::{By, Interval, KeyFields, Pairing, Readable};
 
 /// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
 pub const TIMES: u32 = FINE + 2;
@@ -23,9 +23,9 @@ pub const SHORTEST: u32 = FINE + 1;
 ///
 /// | offset | size | what |
 /// | ---: | ---: | --- |
-/// | 0 | 8 | the group of the marker, or the process of an interval; of a time that is counted by a value, the fine bucket or [`SUM_BUCKET`](super::SUM_BUCKET), and the number of the part, 4 bytes each; 0 for the hits of a process |
-/// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
-/// | 16 | 40 | a number of 8 bytes, the process whose hits are counted, or at most [`KEY_TEXT`] bytes of a text; then zeros |
+/// | 0 | 8 | the group of the marker, or the process of an interval; of a time that is counted by a value, the fine bucket or [`SUM_BUCKET`](super::SUM_BUCKET), and the number of the part, 4 bytes each; of an amount, the group and the bucket, 4 bytes each; 0 for the hits of a process |
+/// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 without a text |
+/// | 16 | 40 | numbers of 8 bytes, or the process whose hits are counted; or at most [`KEY_TEXT`] bytes of a text, 8 less for each number beside it, and at the end these numbers. The rest is zeros |
 pub const KEY_SIZE: u32 = 56;
 /// In the key of a stack: the offset of its number in `Map::Stacks`, a negative number if it has none,
 pub const KEY_STACK: usize = 16;
@@ -46,8 +46,14 @@ pub const START_SIZE: u32 = 16;
 pub const START_NESTED: i16 = 8;
 /// The size in bytes of what a time is counted by.
 pub const START_BY: u32 = KEY_SIZE - 8;
-/// The most bytes of a text that are a key.
+/// The most bytes of a text that are a key, without numbers beside it.
 pub const KEY_TEXT: usize = 32;
+/// The most numbers of a key,
+const MOST_NUMBERS: usize = (KEY_SIZE as usize - KEY_FIRST) / 8;
+/// and beside a text, which keeps 16 bytes: those of the name of a thread.
+const MOST_BESIDE_TEXT: usize = 2;
+/// Where the first value of a key is.
+const KEY_FIRST: usize = 16;
 /// In place of the length: more bytes follow.
 pub const CUT: u64 = 1 << 32;
 /// In place of the length: a null pointer.
@@ -78,6 +84,93 @@ pub enum KeyValue {
     },
     /// A null pointer in place of a text.
     Null,
+    /// The values of several arguments.
+    Several(Vec<KeyValue>),
+}
+
+/// Why the values of several arguments do not fit into a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyMisfit {
+    /// More than one of them is a text.
+    #[error("only one of several arguments may be a text")]
+    Texts,
+    /// They are too many.
+    #[error("at most {most} arguments can be told apart together")]
+    Numbers {
+        /// How many may be there.
+        most: usize,
+    },
+    /// Too many numbers are beside a text.
+    #[error("at most {most} numbers can be told apart beside a text")]
+    BesideText {
+        /// How many may be there.
+        most: usize,
+    },
+}
+
+/// The layout of a key.
+impl KeyFields {
+    /// Why they do not fit; `None` if they do.
+    #[must_use]
+    pub fn misfit(&self) -> Option<KeyMisfit> {
+        match (self.texts(), self.0.len() - self.texts()) {
+            (0, numbers) => (numbers > MOST_NUMBERS).then_some(KeyMisfit::Numbers { most: MOST_NUMBERS }),
+            (1, numbers) => (numbers > MOST_BESIDE_TEXT).then_some(KeyMisfit::BesideText { most: MOST_BESIDE_TEXT }),
+            _ => Some(KeyMisfit::Texts),
+        }
+    }
+
+    fn texts(&self) -> usize {
+        self.0.iter().filter(|field| matches!(field, Readable::Text(_))).count()
+    }
+
+    /// The most bytes of the text among them.
+    #[must_use]
+    pub fn most_text(&self) -> usize {
+        KEY_TEXT.saturating_sub(8 * (self.0.len() - self.texts()))
+    }
+
+    /// The values, each with its offset in a key.
+    pub fn places(&self) -> impl Iterator<Item = (&Readable, usize)> {
+        let numbers = self.0.len() - self.texts();
+        let mut next = if self.texts() == 0 { KEY_FIRST } else { KEY_SIZE as usize - 8 * numbers };
+        self.0.iter().map(move |field| match field {
+            Readable::Text(_) => (field, KEY_FIRST),
+            Readable::Number { .. } => {
+                next += 8;
+                (field, next - 8)
+            }
+        })
+    }
+
+    /// The value of a key. `names` has the names for the values of each argument that has some. `None` if the key is
+    /// too short.
+    #[must_use]
+    pub fn decode(&self, key: &[u8], names: &[Option<Arc<Names>>]) -> Option<KeyValue> {
+        let value = |(number, (field, offset)): (usize, (&Readable, usize))| match field {
+            Readable::Number { size, kind, .. } => {
+                let bits = word(key, offset)?;
+                let value = match (kind, size) {
+                    (NumberKind::Signed, _) => KeyValue::Integer((bits as i64).into()),
+                    (NumberKind::Float, 4) => KeyValue::Float(f32::from_bits(bits as u32).into()),
+                    (NumberKind::Float, _) => KeyValue::Float(f64::from_bits(bits)),
+                    _ => KeyValue::Integer(bits.into()),
+                };
+                Some(value.with_name(names.get(number).and_then(Option::as_deref), *size))
+            }
+            Readable::Text(_) => {
+                let most = self.most_text();
+                let text = |length: usize| Some(key.get(offset..)?.get(..length.min(most))?.to_vec());
+                Some(match word(key, 8)? {
+                    NULL => KeyValue::Null,
+                    CUT => KeyValue::Text { bytes: text(most)?, is_cut: true },
+                    length => KeyValue::Text { bytes: text(usize::try_from(length).ok()?)?, is_cut: false },
+                })
+            }
+        };
+        let mut values = self.places().enumerate().map(value).collect::<Option<Vec<_>>>()?;
+        if values.len() > 1 { Some(KeyValue::Several(values)) } else { values.pop() }
+    }
 }
 
 impl KeyValue {
@@ -96,23 +189,29 @@ impl KeyValue {
 /// The key of a value or of an interval, as a BPF program writes it.
 pub(super) type Key = [u8; KEY_SIZE as usize];
 
-/// The key of a value. `first` is its first word. `None` if the value could not be read.
-pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) -> Option<Key> {
+/// The key of values. `first` is its first word. `None` if a value could not be read.
+pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &KeyFields, inputs: &I) -> Option<Key> {
     let mut key = [0; KEY_SIZE as usize];
     put(&mut key, 0, &first.to_ne_bytes());
-    match of {
-        Readable::Number { number, .. } => put(&mut key, 16, &number.bits(inputs)?.to_ne_bytes()),
-        Readable::Text(at) => match inputs.text_at(*at)? {
-            Text::Null => put(&mut key, 8, &NULL.to_ne_bytes()),
-            Text::Bytes { bytes, .. } => {
-                let length = if bytes.len() > KEY_TEXT { CUT } else { bytes.len() as u64 };
-                put(&mut key, 8, &length.to_ne_bytes());
-                put(&mut key, 16, bytes.get(..KEY_TEXT).unwrap_or(bytes));
-            }
-        },
+    for (field, offset) in of.places() {
+        match field {
+            Readable::Number { number, .. } => put(&mut key, offset, &number.bits(inputs)?.to_ne_bytes()),
+            Readable::Text(at) => match inputs.text_at(*at)? {
+                Text::Null => put(&mut key, 8, &NULL.to_ne_bytes()),
+                Text::Bytes { bytes, .. } => {
+                    let most = of.most_text();
+                    let length = if bytes.len() > most { CUT } else { bytes.len() as u64 };
+                    put(&mut key, 8, &length.to_ne_bytes());
+                    put(&mut key, offset, bytes.get(..most).unwrap_or(bytes));
+                }
+            },
+        }
     }
     Some(key)
 }
+
+/// The key without a value.
+pub(super) const NO_VALUE: Key = [0; KEY_SIZE as usize];
 
 /// The key of the hits of a process.
 #[must_use]
@@ -143,11 +242,11 @@ pub fn stack_of(key: &[u8]) -> Option<(u32, Result<u32, i32>)> {
 pub struct IntervalKey(Key);
 
 impl IntervalKey {
-    /// The key of a hit: its thread, or its process and the value of an argument or a frame. `None` if the
+    /// The key of a hit: its thread, or its process and the values of arguments or a frame. `None` if a
     /// value could not be read.
     #[must_use]
     pub fn new<I: Inputs + ?Sized>(of: &Pairing, process: u32, thread: u32, inputs: &I) -> Option<Self> {
-        let Some(of) = of.readable() else {
+        let Some(of) = of.fields() else {
             let mut key = [0; KEY_SIZE as usize];
             let both = u64::from(process) << 32 | u64::from(thread);
             put(&mut key, 16, &both.to_ne_bytes());
@@ -174,30 +273,6 @@ impl Interval {
 
 fn word(key: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?))
-}
-
-impl Aggregate {
-    /// The group and the value of a key of `Map::Values`. `None` if the key is too short, or the site
-    /// counts no values.
-    #[must_use]
-    pub fn decode(&self, key: &[u8]) -> Option<KeyValue> {
-        let (length, number) = (word(key, 8)?, word(key, 16)?);
-        let text = |length: usize| Some(key.get(16..16 + length.min(KEY_TEXT))?.to_vec());
-        match self {
-            Self::Values(Readable::Number { size, kind, .. }) => Some(match (kind, size) {
-                (NumberKind::Signed, _) => KeyValue::Integer((number as i64).into()),
-                (NumberKind::Float, 4) => KeyValue::Float(f32::from_bits(number as u32).into()),
-                (NumberKind::Float, _) => KeyValue::Float(f64::from_bits(number)),
-                _ => KeyValue::Integer(number.into()),
-            }),
-            Self::Values(Readable::Text(_)) => match length {
-                NULL => Some(KeyValue::Null),
-                CUT => Some(KeyValue::Text { bytes: text(KEY_TEXT)?, is_cut: true }),
-                length => Some(KeyValue::Text { bytes: text(usize::try_from(length).ok()?)?, is_cut: false }),
-            },
-            _ => None,
-        }
-    }
 }
 
 /// The group of a key of `Map::Values`.

@@ -5,6 +5,7 @@
 //! programs count them. `intervals.rs` finds the start of an end, `split.rs` has what the threads did during
 //! intervals.
 
+mod amounts;
 mod counts;
 mod intervals;
 mod key;
@@ -14,11 +15,15 @@ mod split;
 mod stacks;
 mod tally;
 
-pub use counts::{Counts, MarkerCounts, RawCounts, TimesOf, UnmatchedHits};
+pub use amounts::{
+    AmountTotal, AmountTotals, Amounts, NEGATIVE_AMOUNT, TOTAL_LARGEST, TOTAL_SIZE, TOTAL_SMALLEST, TOTAL_UPPER,
+    amount_bucket,
+};
+pub use counts::{AmountsOf, Counts, MarkerCounts, RawCounts, TimesOf, UnmatchedHits};
 pub use intervals::{DEEPEST, Intervals, StartOutcome};
 pub use key::{
-    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST,
-    START_BY, START_KEY_SIZE, START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of, stack_of,
+    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, KeyMisfit, KeyValue, LONGEST, NULL,
+    SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of, stack_of,
 };
 pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};

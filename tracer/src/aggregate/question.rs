@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
 
+use super::key::KeyMisfit;
 use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
-use crate::plan::{Aggregate, By, Interval, Pairing, Plan, PlannedMarker, PlannedSite, Readable};
+use crate::plan::{Aggregate, By, Interval, KeyFields, Number, Pairing, Plan, PlannedMarker, PlannedSite, Readable};
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,10 +23,17 @@ pub enum Question {
         /// Whether it is that of the kernel.
         is_kernel: bool,
     },
-    /// Which values an argument has.
-    Values(Arc<str>),
+    /// Which values arguments have.
+    Values(Vec<Arc<str>>),
     /// How the values of an argument are distributed.
     Histogram(Arc<str>),
+    /// How much the values of an argument are altogether, and how they are distributed.
+    Amounts {
+        /// The argument.
+        of: Arc<str>,
+        /// The arguments by whose values they are told apart; none if they are not.
+        by: Vec<Arc<str>>,
+    },
     /// How long it takes from one marker to another.
     Time {
         /// The name of the marker where an interval starts.
@@ -34,9 +42,9 @@ pub enum Question {
         to: String,
         /// What tells which start an end belongs to.
         key: IntervalSubject,
-        /// The argument of the first marker, or else of the second one, by whose values the times are
-        /// counted.
-        by: Option<Arc<str>>,
+        /// The arguments of the first marker, or else of the second one, by whose values the times are
+        /// counted; none if they are not.
+        by: Vec<Arc<str>>,
         /// Whether the time on a CPU, the wait for one and the rest are told apart.
         is_split: bool,
     },
@@ -48,19 +56,19 @@ pub enum IntervalSubject {
     /// Both are in one thread.
     #[default]
     Thread,
-    /// This argument has the same value at both.
-    Argument(Arc<str>),
+    /// These arguments have the same values at both.
+    Arguments(Vec<Arc<str>>),
     /// Both are of one call of a function: its entry, and its returns and tail calls.
     Call,
 }
 
 impl IntervalSubject {
-    /// The argument, if it is one.
+    /// The arguments; none if something else tells it.
     #[must_use]
-    pub fn argument(&self) -> Option<&str> {
+    pub fn arguments(&self) -> &[Arc<str>] {
         match self {
-            Self::Argument(name) => Some(name),
-            Self::Thread | Self::Call => None,
+            Self::Arguments(names) => names,
+            Self::Thread | Self::Call => &[],
         }
     }
 }
@@ -70,7 +78,12 @@ impl Question {
     #[must_use]
     pub fn asks_for(&self, marker: &str) -> bool {
         match self {
-            Self::Hits | Self::Processes | Self::Stacks { .. } | Self::Values(_) | Self::Histogram(_) => true,
+            Self::Hits
+            | Self::Processes
+            | Self::Stacks { .. }
+            | Self::Values(_)
+            | Self::Histogram(_)
+            | Self::Amounts { .. } => true,
             Self::Time { from, to, .. } => from == marker || to == marker,
         }
     }
@@ -78,10 +91,13 @@ impl Question {
     /// Whether it asks for an argument of this name.
     #[must_use]
     pub fn names(&self, argument: &str) -> bool {
+        let has = |names: &[Arc<str>]| names.iter().any(|name| **name == *argument);
         match self {
             Self::Hits | Self::Processes | Self::Stacks { .. } => false,
-            Self::Values(name) | Self::Histogram(name) => **name == *argument,
-            Self::Time { key, by, .. } => key.argument() == Some(argument) || by.as_deref() == Some(argument),
+            Self::Values(names) => has(names),
+            Self::Histogram(name) => **name == *argument,
+            Self::Amounts { of, by } => **of == *argument || has(by),
+            Self::Time { key, by, .. } => has(key.arguments()) || has(by),
         }
     }
 
@@ -110,6 +126,8 @@ pub enum Refusal {
     Filter(Unfit),
     /// The argument cannot be counted.
     Argument(Mismatch),
+    /// The values of several arguments together cannot be told apart.
+    Key(KeyMisfit),
     /// Calls cannot be told apart there.
     Frame,
 }
@@ -125,6 +143,7 @@ impl Display for Refusal {
             }
             Self::Filter(unfit) => write!(f, "{unfit}"),
             Self::Argument(why) => write!(f, "{why}"),
+            Self::Key(why) => write!(f, "{why}"),
             Self::Frame => write!(f, "the frame of a call is not read there"),
         }
     }
@@ -178,44 +197,68 @@ impl Plan {
 }
 
 impl Plan {
-    /// By what a question counts times: the argument as one site at the start of intervals reads it, if one
-    /// has it. `None` if no site there has it.
-    fn by(&self, question: &Question) -> Option<Readable> {
-        let Question::Time { from, by: Some(by), .. } = question else { return None };
+    /// By what a question counts times: the arguments as one site at the start of intervals reads them, if one
+    /// has them. `None` if no site there has them.
+    fn by(&self, question: &Question) -> Option<KeyFields> {
+        let Question::Time { from, by, .. } = question else { return None };
         let starts =
             self.sites.iter().filter(|site| self.markers.get(site.marker).is_some_and(|marker| *marker.name == **from));
-        let name = Arc::from(normalized(by));
-        starts.filter_map(|site| readable(&name, &mut site.clone(), None).ok()).next()
+        starts.filter_map(|site| fields(by, &mut site.clone(), None).ok().flatten()).next()
     }
 }
 
 /// The frame of a call, which a site at the entry of the function and at its exits reads in addition: the
 /// stack pointer of the entry, which is another one in calls of the function by itself. `None` if it cannot
 /// be read.
-fn frame(site: &mut PlannedSite) -> Option<Readable> {
-    site.read_also(site.entry_stack_pointer.clone()?)
+fn frame(site: &mut PlannedSite) -> Option<KeyFields> {
+    site.read_also(site.entry_stack_pointer.clone()?).map(|frame| KeyFields(vec![frame]))
 }
 
-/// What is counted at a site; `None` if nothing is. `by_start` is the argument of the start of an interval
-/// by which times are counted, if it has the argument. `frame` is that of the call.
+/// An argument of a site that is counted.
+fn argument(name: &str, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Readable, Refusal> {
+    readable(&Arc::from(normalized(name)), site, platform).map_err(Refusal::Argument)
+}
+
+/// The arguments of a site with these names; `None` without a name.
+fn fields(
+    names: &[Arc<str>],
+    site: &mut PlannedSite,
+    platform: Option<Platform>,
+) -> Result<Option<KeyFields>, Refusal> {
+    let fields = names.iter().map(|name| argument(name, site, platform)).collect::<Result<Vec<_>, _>>()?;
+    let fields = KeyFields(fields);
+    fields.misfit().map_or(Ok(()), |why| Err(Refusal::Key(why)))?;
+    Ok((!fields.0.is_empty()).then_some(fields))
+}
+
+/// An argument of a site whose values are amounts.
+fn amount(name: &str, site: &mut PlannedSite, platform: Option<Platform>) -> Result<Number, Refusal> {
+    match argument(name, site, platform)? {
+        Readable::Number { kind: NumberKind::Float, .. } => Err(Refusal::Argument(Mismatch::Float)),
+        Readable::Number { number, .. } => Ok(number),
+        Readable::Text(_) => Err(Refusal::Argument(Mismatch::Text)),
+    }
+}
+
+/// What is counted at a site; `None` if nothing is. `by_start` has the arguments of the start of an interval
+/// by which times are counted, if it has them. `frame` is that of the call.
 fn aggregate(
     question: &Question,
-    by_start: Option<&Readable>,
-    frame: Option<&Readable>,
+    by_start: Option<&KeyFields>,
+    frame: Option<&KeyFields>,
     marker: &str,
     (site, platform): (&mut PlannedSite, Option<Platform>),
 ) -> Result<Option<Aggregate>, Refusal> {
-    let mut read = |name: &str| readable(&Arc::from(normalized(name)), site, platform).map_err(Refusal::Argument);
-    let mut interval = |key: &IntervalSubject, by: &Option<Arc<str>>, is_split: bool, is_start: bool| {
-        let by = match (by, by_start) {
-            (Some(by), Some(_)) if is_start => By::Here(read(by)?),
-            (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),
-            (Some(by), None) if !is_start => By::Here(read(by)?),
-            _ => By::Nothing,
+    let mut read = |names: &[Arc<str>]| fields(names, site, platform);
+    let mut interval = |key: &IntervalSubject, by: &[Arc<str>], is_split: bool, is_start: bool| {
+        let by = match by_start {
+            Some(of_start) if !is_start => By::AtStart(of_start.clone()),
+            None if is_start => By::Nothing,
+            _ => read(by)?.map_or(By::Nothing, By::Here),
         };
         let key = match key {
             IntervalSubject::Thread => Pairing::Thread,
-            IntervalSubject::Argument(name) => Pairing::Argument(read(name)?),
+            IntervalSubject::Arguments(names) => read(names)?.map_or(Pairing::Thread, Pairing::Arguments),
             IntervalSubject::Call => Pairing::Frame(frame.cloned().ok_or(Refusal::Frame)?),
         };
         Ok(Interval { key, by, is_split })
@@ -224,12 +267,12 @@ fn aggregate(
         Question::Hits => Ok(Some(Aggregate::Hits)),
         Question::Processes => Ok(Some(Aggregate::Processes)),
         Question::Stacks { is_kernel } => Ok(Some(Aggregate::Stacks { is_kernel: *is_kernel })),
-        Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
-        Question::Histogram(name) => match read(name)? {
-            Readable::Number { kind: NumberKind::Float, .. } => Err(Refusal::Argument(Mismatch::Float)),
-            Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
-            Readable::Text(_) => Err(Refusal::Argument(Mismatch::Text)),
-        },
+        Question::Values(names) => Ok(Some(read(names)?.map_or(Aggregate::Hits, Aggregate::Values))),
+        Question::Histogram(name) => Ok(Some(Aggregate::Histogram(amount(name, site, platform)?))),
+        Question::Amounts { of, by } => {
+            let by = read(by)?;
+            Ok(Some(Aggregate::Amounts { of: amount(of, site, platform)?, by }))
+        }
         Question::Time { from, key, by, is_split, .. } if *from == marker => {
             Ok(Some(Aggregate::Start(interval(key, by, *is_split, true)?)))
         }

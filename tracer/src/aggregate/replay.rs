@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-use super::key::{IntervalKey, Key, key_of, process_key};
+use super::amounts::{AmountTotal, AmountTotals, amount_bucket};
+use super::key::{IntervalKey, Key, NO_VALUE, key_of, process_key};
 use super::{Intervals, RawCounts, StartOutcome, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
-use crate::histogram::{Durations, FINE, coarse, fine};
-use crate::plan::{Aggregate, By, Interval, Pairing, Plan};
+use crate::histogram::{Durations, coarse, fine};
+use crate::plan::{Aggregate, By, Interval, KeyFields, Pairing, Plan};
 
 /// A hit at a site of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ pub struct Replay {
     groups: Vec<u32>,
     tallies: Vec<Tallies>,
     values: HashMap<Key, u64>,
+    totals: AmountTotals,
     /// By the group and the bucket.
     buckets: HashMap<(u32, u32), u64>,
     /// The address that each site shares with other sites; `None` if it has one of its own.
@@ -43,6 +45,8 @@ pub struct Replay {
     /// The times of the starts, and by what the intervals are counted.
     starts: Intervals<(u64, Option<Key>)>,
     durations: Durations,
+    /// The time of the last hit.
+    last: u64,
 }
 
 /// A pass of an address that several sites share.
@@ -64,11 +68,13 @@ impl Replay {
             groups: Vec::new(),
             tallies: Vec::new(),
             values: HashMap::new(),
+            totals: AmountTotals::default(),
             buckets: HashMap::new(),
             shared: Vec::new(),
             passes: HashMap::new(),
             starts: Intervals::default(),
-            durations: Durations { counts: vec![0; FINE as usize], min: u64::MAX, max: 0 },
+            durations: Durations::default(),
+            last: 0,
         };
         replay.extend(plan);
         replay
@@ -112,6 +118,7 @@ impl Replay {
     /// argument that it needs could not be read.
     pub fn add<I: Inputs + ?Sized>(&mut self, aggregate: &Aggregate, holds: Option<bool>, hit: &Passage<'_, I>) {
         let time = self.passed(hit);
+        self.last = self.last.max(hit.time);
         if holds != Some(true) {
             self.forget_call(aggregate, hit);
         }
@@ -135,6 +142,10 @@ impl Replay {
             Aggregate::Stacks { .. } => Some(Tally::Unread),
             Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
                 Some(key) => increment(&mut self.values, key, self.most),
+                None => Some(Tally::Unread),
+            },
+            Aggregate::Amounts { of, by } => match of.value(hit.inputs) {
+                Some(amount) => self.amount(group, amount, by.as_ref(), hit.inputs),
                 None => Some(Tally::Unread),
             },
             Aggregate::Histogram(number) => match number.value(hit.inputs) {
@@ -181,17 +192,41 @@ impl Replay {
         }
     }
 
+    /// Adds an amount, which is told apart by values.
+    fn amount<I: Inputs + ?Sized>(
+        &mut self,
+        group: u32,
+        amount: i128,
+        by: Option<&KeyFields>,
+        inputs: &I,
+    ) -> Option<Tally> {
+        let Some(mut key) = by.map_or(Some(NO_VALUE), |by| key_of(group.into(), by, inputs)) else {
+            return Some(Tally::Unread);
+        };
+        put(&mut key, 0, &group.to_ne_bytes());
+        put(&mut key, 4, &amount_bucket(amount).to_ne_bytes());
+        let problem = increment(&mut self.values, key, self.most);
+        if problem.is_none() {
+            put(&mut key, 4, &[0; 4]);
+            self.totals.extend([(key.to_vec(), AmountTotal::of(amount))]);
+        }
+        problem
+    }
+
     fn end(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
         let Some((start, by_start)) = self.starts.end(&key) else { return Some(Tally::Unmatched) };
         let duration = time.saturating_sub(start);
-        let Durations { counts, min, max } = &mut self.durations;
-        if let Some(count) = counts.get_mut(fine(duration) as usize) {
-            *count += 1;
-        }
-        (*min, *max) = ((*min).min(duration), (*max).max(duration));
+        self.durations.count_one(duration);
         let mut by = by_start.or(by)?;
         put(&mut by, 0, &u64::from(fine(duration)).to_ne_bytes());
         increment(&mut self.values, by, self.most)
+    }
+
+    /// For how long the starts without an end are open at the time of the last hit.
+    fn open(&self) -> Durations {
+        let mut open = Durations::default();
+        self.starts.open().for_each(|(start, _)| open.count_one(self.last.saturating_sub(*start)));
+        open
     }
 
     /// The tallies of each site.
@@ -209,7 +244,8 @@ impl Replay {
             tallies: self.tallies.clone(),
             values: values.chain(self.buckets.iter().map(|(key, count)| (bucket(key), *count))).collect(),
             durations: self.durations.clone(),
-            open: self.starts.count() as u64,
+            totals: self.totals.clone(),
+            open: self.open(),
             split: None,
             stacks: HashMap::new(),
         }

@@ -8,13 +8,13 @@ use super::program::{KEY, Program, ProgramError, ProgramSettings, Section};
 use super::split::SplitWords;
 use super::stack::{KERNEL_STACK, USER_STACK};
 use crate::aggregate::{
-    CUT, DEEPEST, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
-    START_NESTED, START_SIZE, START_SPLIT, Tally,
+    CUT, DEEPEST, KEY_PROCESS, KEY_SIZE, KEY_STACK, LONGEST, NEGATIVE_AMOUNT, NULL, SHORTEST, START_BY, START_KEY_SIZE,
+    START_NESTED, START_SIZE, START_SPLIT, TOTAL_LARGEST, TOTAL_SIZE, TOTAL_SMALLEST, TOTAL_UPPER, Tally,
 };
 use crate::histogram::NEGATIVE;
 use crate::plan::{
-    Aggregate, By, ContextNumber, FieldPlace, Input, Interval, KernelEvent, LONGEST_THREAD_NAME, Number, Pairing,
-    Readable, TextPlace, Uncompilable,
+    Aggregate, By, ContextNumber, FieldPlace, Input, Interval, KernelEvent, KeyFields, LONGEST_THREAD_NAME, Number,
+    Pairing, Readable, TextPlace, Uncompilable,
 };
 
 /// The words of the stack with what is noted when an address is passed where intervals end.
@@ -74,8 +74,9 @@ impl Aggregate {
         match self {
             Self::Hits | Self::Processes | Self::Stacks { .. } => Vec::new(),
             Self::Histogram(number) => number.inputs().collect(),
-            Self::Values(_) | Self::Start(_) | Self::End(_) => {
-                let mut all: Vec<usize> = self.readables().flat_map(Readable::inputs).collect();
+            Self::Values(_) | Self::Amounts { .. } | Self::Start(_) | Self::End(_) => {
+                let of_keys = self.fields().flat_map(KeyFields::inputs);
+                let mut all: Vec<usize> = of_keys.chain(self.amount().into_iter().flat_map(Number::inputs)).collect();
                 all.sort_unstable();
                 all.dedup();
                 all
@@ -85,19 +86,26 @@ impl Aggregate {
 
     /// What it needs of the thread that runs.
     fn contexts(&self) -> Vec<ContextNumber> {
+        let of_keys = self.fields().flat_map(KeyFields::contexts);
+        of_keys.chain(self.amount().into_iter().flat_map(Number::contexts)).collect()
+    }
+
+    /// The argument whose values are distributed.
+    fn amount(&self) -> Option<&Number> {
         match self {
-            Self::Histogram(number) => number.contexts().collect(),
-            _ => self.readables().flat_map(Readable::contexts).collect(),
+            Self::Histogram(of) | Self::Amounts { of, .. } => Some(of),
+            _ => None,
         }
     }
 
-    /// What is read at the site for keys and values.
-    fn readables(&self) -> impl Iterator<Item = &Readable> {
+    /// What is read at the site for keys.
+    fn fields(&self) -> impl Iterator<Item = &KeyFields> {
         let (key, by) = match self {
             Self::Hits | Self::Processes | Self::Histogram(_) | Self::Stacks { .. } => (None, None),
             Self::Values(of) => (None, Some(of)),
+            Self::Amounts { by, .. } => (None, by.as_ref()),
             Self::Start(interval) | Self::End(interval) => {
-                (interval.key.readable(), if let By::Here(by) = &interval.by { Some(by) } else { None })
+                (interval.key.fields(), if let By::Here(by) = &interval.by { Some(by) } else { None })
             }
         };
         key.into_iter().chain(by)
@@ -166,18 +174,24 @@ impl Program<'_> {
                 self.key(inputs, of, key, unread);
                 self.add_to_values(key, None, self.end)?;
             }
+            Aggregate::Amounts { of, by } => {
+                match by {
+                    Some(by) => self.key(inputs, by, key, unread),
+                    None => self.zero(key + 8, 6),
+                }
+                self.load_number(of, Reg::R7, unread);
+                self.code.store_immediate(Size::Four, Reg::Frame, key, group as i32);
+                self.amount(key, of.is_signed())?;
+            }
             Aggregate::Histogram(of) => {
                 self.load_number(of, Reg::R1, unread);
-                self.coarse_bucket(match of {
-                    Number::Known(value) => *value < 0,
-                    Number::Read { is_signed, .. } => *is_signed,
-                });
+                self.coarse_bucket(of.is_signed());
                 self.code.store_immediate(Size::Four, Reg::Frame, key, group as i32);
                 self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
                 self.add_to_values(key, None, self.end)?;
             }
             Aggregate::Start(interval @ Interval { key: of, by, is_split }) => {
-                self.interval_key(inputs, of.readable(), key, unread);
+                self.interval_key(inputs, of.fields(), key, unread);
                 let start = self.push(interval.start_size())?;
                 if let By::Here(by) = by {
                     // What is counted by begins behind the first word of a key.
@@ -189,7 +203,7 @@ impl Program<'_> {
                 }
             }
             Aggregate::End(interval @ Interval { key: of, by, .. }) => {
-                self.interval_key(inputs, of.readable(), key, unread);
+                self.interval_key(inputs, of.fields(), key, unread);
                 let value = match by {
                     By::Nothing => None,
                     By::Here(_) | By::AtStart(_) => Some(self.push(KEY_SIZE)?),
@@ -209,8 +223,8 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// The process, and the thread or the value of an argument.
-    fn interval_key(&mut self, inputs: &[Input], of: Option<&Readable>, key: i16, unread: Label) {
+    /// The process, and the thread or the values of arguments.
+    fn interval_key(&mut self, inputs: &[Input], of: Option<&KeyFields>, key: i16, unread: Label) {
         self.code.call(Helper::GetCurrentPidTgid);
         let Some(of) = of else {
             self.code.store_immediate(Size::Eight, Reg::Frame, key, 0);
@@ -230,24 +244,23 @@ impl Program<'_> {
     }
 
     /// Writes a key after its first word.
-    fn key(&mut self, inputs: &[Input], of: &Readable, key: i16, unread: Label) {
-        self.code.store_immediate(Size::Eight, Reg::Frame, key + 8, 0);
-        match of {
-            Readable::Number { number, .. } => {
-                self.load_number(number, Reg::R1, unread);
-                self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R1);
-                self.zero(key + 24, 4);
-            }
-            Readable::Text(at) => {
-                self.zero(key + 16, 5);
-                match at {
-                    TextPlace::Input(field) => {
-                        if let Some(input) = inputs.get(*field) {
-                            self.text_key(input, *field, key, unread);
-                        }
-                    }
-                    TextPlace::ThreadName => self.thread_name_key(key),
+    fn key(&mut self, inputs: &[Input], of: &KeyFields, key: i16, unread: Label) {
+        self.zero(key + 8, 6);
+        // A helper writes some bytes behind the text, where numbers may be.
+        let is_number = |(field, _): &(&Readable, usize)| matches!(field, Readable::Number { .. });
+        let (numbers, texts): (Vec<_>, Vec<_>) = of.places().partition(is_number);
+        for (field, offset) in texts.into_iter().chain(numbers) {
+            match field {
+                Readable::Number { number, .. } => {
+                    self.load_number(number, Reg::R1, unread);
+                    self.code.store(Size::Eight, Reg::Frame, key + offset as i16, Reg::R1);
                 }
+                Readable::Text(TextPlace::Input(field)) => {
+                    if let Some(input) = inputs.get(*field) {
+                        self.text_key(input, *field, (key, of.most_text()), unread);
+                    }
+                }
+                Readable::Text(TextPlace::ThreadName) => self.thread_name_key(key),
             }
         }
     }
@@ -267,10 +280,11 @@ impl Program<'_> {
         code.store(Size::Eight, Reg::Frame, key + 8, Reg::R2);
     }
 
-    fn text_key(&mut self, input: &Input, field: usize, key: i16, unread: Label) {
+    /// Writes a text of at most so many bytes to a key.
+    fn text_key(&mut self, input: &Input, field: usize, (key, most): (i16, usize), unread: Label) {
         self.require(field, unread);
         let word = self.word(field);
-        let (length, text, most) = (key + 8, key + 16, KEY_TEXT as i32);
+        let (length, text, most) = (key + 8, key + 16, most as i32);
         let code = &mut self.code;
         let done = code.label();
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
@@ -294,8 +308,8 @@ impl Program<'_> {
                 code.place(ends_with_nul);
                 // The key has the length 0.
                 code.jump_if_immediate(JumpCondition::Equal, Reg::R3, 0, done);
-                self.read_text(text, KEY_TEXT as i32 + 2, None);
-                self.text_length(key, unread);
+                self.read_text(text, most + 2, None);
+                self.text_length(key, most, unread);
             }
             Input::Text { .. } | Input::Field { place: FieldPlace::User(_), .. } => {
                 let of_input = input.most_text().unwrap_or_default();
@@ -307,28 +321,28 @@ impl Program<'_> {
                 code.place(is_text);
                 // With the NUL, and a byte more to see that the text goes on.
                 let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
-                self.read_text(text, i32::from(of_input).min(KEY_TEXT as i32 + 2), limit);
-                self.text_length(key, unread);
+                self.read_text(text, i32::from(of_input).min(most + 2), limit);
+                self.text_length(key, most, unread);
             }
             Input::Field { offset, place } => {
                 self.text_of_event(*offset, *place, most as u16 + 2, text);
-                self.text_length(key, unread);
+                self.text_length(key, most, unread);
             }
             Input::Number(_) | Input::Recorded { .. } | Input::Whole(_) => {}
         }
         self.code.place(done);
     }
 
-    /// Stores the length of a text that a helper copied into a key. `R0` has what the helper returned.
-    fn text_length(&mut self, key: i16, unread: Label) {
+    /// Stores the length of a text that a helper copied into a key, and removes what is behind `most` bytes. `R0` has what the helper returned.
+    fn text_length(&mut self, key: i16, most: i32, unread: Label) {
         let code = &mut self.code;
         let whole = code.label();
         code.jump_if_immediate(JumpCondition::SignedLess, Reg::R0, 0, unread);
         // Without the NUL.
         code.alu_immediate(Alu::Sub, Reg::R0, 1);
-        code.jump_if_immediate(JumpCondition::LessEqual, Reg::R0, KEY_TEXT as i32, whole);
+        code.jump_if_immediate(JumpCondition::LessEqual, Reg::R0, most, whole);
         code.set(Reg::R0, CUT);
-        code.store_immediate(Size::Eight, Reg::Frame, key + 16 + KEY_TEXT as i16, 0);
+        code.store_immediate(Size::Eight, Reg::Frame, key + 16 + most as i16, 0);
         code.place(whole);
         code.store(Size::Eight, Reg::Frame, key + 8, Reg::R0);
     }
@@ -457,8 +471,8 @@ impl Program<'_> {
 
     /// Forgets the start of a call at the frame of another one, whose hit may not be wanted. The first call did
     /// not return.
-    fn forget_call(&mut self, inputs: &[Input], frame: &Readable) -> Result<(), Uncompilable> {
-        self.prepare_all(inputs, &frame.inputs())?;
+    fn forget_call(&mut self, inputs: &[Input], frame: &KeyFields) -> Result<(), Uncompilable> {
+        self.prepare_all(inputs, &frame.inputs().collect::<Vec<_>>())?;
         let stack = self.stack.clone();
         let key = self.push(START_KEY_SIZE)?;
         let (unread, absent) = (self.code.label(), self.code.label());
@@ -558,6 +572,69 @@ impl Program<'_> {
         self.add_one_to(Tally::Unmatched);
         self.stack.pop();
         Ok(())
+    }
+
+    /// Adds the amount in `R7` to those of a key, whose bucket is not written yet.
+    fn amount(&mut self, key: i16, is_signed: bool) -> Result<(), Uncompilable> {
+        let (end, counted, positive, done) = (self.end, self.code.label(), self.code.label(), self.code.label());
+        let code = &mut self.code;
+        code.copy(Reg::R8, Reg::R7);
+        code.set(Reg::R4, 0);
+        if is_signed {
+            code.jump_if_immediate(JumpCondition::SignedGreaterEqual, Reg::R8, 0, positive);
+            code.negate(Reg::R8);
+            code.set(Reg::R4, NEGATIVE_AMOUNT.into());
+            code.place(positive);
+        }
+        self.fine_bucket();
+        self.code.alu(Alu::Or, Reg::R2, Reg::R4);
+        self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
+        self.add_to_values(key, None, counted)?;
+        self.code.jump(end);
+        self.code.place(counted);
+        self.code.store_immediate(Size::Four, Reg::Frame, key + 4, is_signed.into());
+        let total = self.push(TOTAL_SIZE)?;
+        let code = &mut self.code;
+        code.set(Reg::R1, u32::MAX.into());
+        code.alu(Alu::And, Reg::R1, Reg::R7);
+        code.store(Size::Eight, Reg::Frame, total, Reg::R1);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(if is_signed { Alu::Arsh } else { Alu::Rsh }, Reg::R1, 32);
+        code.store(Size::Eight, Reg::Frame, total + TOTAL_UPPER, Reg::R1);
+        if is_signed {
+            code.set(Reg::R1, 1 << 63);
+            code.alu(Alu::Xor, Reg::R7, Reg::R1);
+        }
+        code.store(Size::Eight, Reg::Frame, total + TOTAL_LARGEST, Reg::R7);
+        code.alu_immediate(Alu::Xor, Reg::R7, -1);
+        code.store(Size::Eight, Reg::Frame, total + TOTAL_SMALLEST, Reg::R7);
+        self.add_to_total(key, total, done);
+        self.update(Map::Amounts, key, total, NO_EXIST);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, end);
+        // Another CPU was faster.
+        self.add_to_total(key, total, done);
+        self.add_one_to(Tally::Full);
+        self.code.place(done);
+        Ok(())
+    }
+
+    /// Adds a total on the stack to that of a key and jumps to `done`. Goes on if the key has none.
+    fn add_to_total(&mut self, key: i16, total: i16, done: Label) {
+        let absent = self.code.label();
+        self.map_and_key(Map::Amounts, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, absent);
+        self.code.copy(Reg::R1, Reg::R0);
+        for offset in [0, TOTAL_UPPER] {
+            self.code.load(Size::Eight, Reg::R2, Reg::Frame, total + offset);
+            self.code.add_atomically(Reg::R1, offset, Reg::R2);
+        }
+        for offset in [TOTAL_LARGEST, TOTAL_SMALLEST] {
+            self.code.load(Size::Eight, Reg::R8, Reg::Frame, total + offset);
+            self.raise_at(offset);
+        }
+        self.code.jump(done);
+        self.code.place(absent);
     }
 
     /// Raises an entry of the map of times to `R8`.

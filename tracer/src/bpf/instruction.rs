@@ -206,6 +206,8 @@ pub enum Map {
     Tallies,
     /// How often each value or each bucket of a histogram was seen.
     Values,
+    /// The sums of amounts, with the smallest and the largest (`crate::aggregate::TOTAL_SIZE`).
+    Amounts,
     /// When each interval started.
     Starts,
     /// The histogram of the intervals, by bucket (`crate::aggregate::TIMES`).

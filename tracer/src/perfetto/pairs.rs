@@ -75,7 +75,8 @@ impl Pair {
     pub fn new(question: &Question, sites: SiteSelection) -> Option<Self> {
         let Question::Time { from, to, key, .. } = question else { return None };
         let (from, to, has_key) = (from.clone(), to.clone(), *key != IntervalSubject::Thread);
-        let span = span::of_begin(&from).filter(|name| span::end(name) == to && key.argument() == Some(span::ID));
+        let has_id = matches!(key.arguments(), [key] if **key == *span::ID);
+        let span = span::of_begin(&from).filter(|name| has_id && span::end(name) == to);
         let (is_span, name) = (span.is_some(), span.map_or_else(|| format!("{from}..{to}"), str::to_owned));
         Some(Self { from, to, name, is_span, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
     }

@@ -1,6 +1,6 @@
 //! What is counted at a site.
 
-use super::condition::{Number, Readable};
+use super::condition::{ContextNumber, Number, Readable};
 
 /// What is counted at a site, besides its hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,10 +8,17 @@ pub enum Aggregate {
     /// Nothing.
     #[default]
     Hits,
-    /// The values of an argument.
-    Values(Readable),
+    /// The values of arguments.
+    Values(KeyFields),
     /// The values of an argument by powers of two.
     Histogram(Number),
+    /// The sum of the values of an argument, and how they are distributed.
+    Amounts {
+        /// The argument.
+        of: Number,
+        /// By which values they are told apart; `None` if they are not.
+        by: Option<KeyFields>,
+    },
     /// Intervals start here.
     Start(Interval),
     /// The hits of each process.
@@ -23,6 +30,22 @@ pub enum Aggregate {
     },
     /// Intervals end here.
     End(Interval),
+}
+
+/// What hits are told apart by: the value of an argument, or the values of several. Not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFields(pub Vec<Readable>);
+
+impl KeyFields {
+    /// The inputs that they need.
+    pub fn inputs(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().flat_map(Readable::inputs)
+    }
+
+    /// What they need of the thread that runs.
+    pub fn contexts(&self) -> impl Iterator<Item = ContextNumber> {
+        self.0.iter().flat_map(Readable::contexts)
+    }
 }
 
 /// How intervals are told apart, and by what they are counted.
@@ -42,20 +65,20 @@ pub enum Pairing {
     /// The thread. An end belongs to the last start.
     #[default]
     Thread,
-    /// The value of an argument, in a process. An end belongs to the last start.
-    Argument(Readable),
+    /// The values of arguments, in a process. An end belongs to the last start.
+    Arguments(KeyFields),
     /// The frame of a call, in a process: an address on the stack. Another start at the same frame says
     /// that the call before it did not return.
-    Frame(Readable),
+    Frame(KeyFields),
 }
 
 impl Pairing {
     /// What is read for it; `None` if that is nothing.
     #[must_use]
-    pub fn readable(&self) -> Option<&Readable> {
+    pub fn fields(&self) -> Option<&KeyFields> {
         match self {
             Self::Thread => None,
-            Self::Argument(of) | Self::Frame(of) => Some(of),
+            Self::Arguments(of) | Self::Frame(of) => Some(of),
         }
     }
 
@@ -72,19 +95,19 @@ pub enum By {
     /// By none.
     #[default]
     Nothing,
-    /// By those of an argument of this marker.
-    Here(Readable),
+    /// By those of arguments of this marker.
+    Here(KeyFields),
     /// By those that were read at the start.
-    AtStart(Readable),
+    AtStart(KeyFields),
 }
 
 impl By {
-    /// The argument; `None` if times are not counted by values.
+    /// The arguments; `None` if times are not counted by values.
     #[must_use]
-    pub fn argument(&self) -> Option<&Readable> {
+    pub fn fields(&self) -> Option<&KeyFields> {
         match self {
             Self::Nothing => None,
-            Self::Here(argument) | Self::AtStart(argument) => Some(argument),
+            Self::Here(fields) | Self::AtStart(fields) => Some(fields),
         }
     }
 }

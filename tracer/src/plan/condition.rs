@@ -237,6 +237,14 @@ impl Number {
         }
     }
 
+    /// Whether it is signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        match *self {
+            Self::Known(value) => value < 0,
+            Self::Read { is_signed, .. } => is_signed,
+        }
+    }
+
     fn places(&self) -> impl Iterator<Item = Place> {
         let places = match *self {
             Self::Known(_) => [None, None],

@@ -18,8 +18,8 @@ use super::request::{Mode, Scope, SessionError, has_split};
 use super::ring::RingBuffer;
 use super::uprobes::{UprobeLink, Uprobes};
 use crate::aggregate::{
-    BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, PARTS_SIZE, RawCounts, SHORTEST, START_KEY_SIZE, START_SIZE, SplitTimes, TIMES,
-    Tallies, Tally, stack_of,
+    AmountTotal, AmountTotals, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, PARTS_SIZE, RawCounts, SHORTEST, START_KEY_SIZE,
+    START_SIZE, SplitTimes, TIMES, TOTAL_SIZE, Tallies, Tally, stack_of,
 };
 use crate::arch::Platform;
 use crate::bpf::count::count;
@@ -248,6 +248,7 @@ impl Programs {
                 bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, 8, most.saturating_mul(4))?
             }
             Map::Values => bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+            Map::Amounts => bpf::KernelMap::with_keys(MapType::Hash, KEY_SIZE, TOTAL_SIZE, most)?,
             Map::Parts => bpf::KernelMap::new(MapType::PercpuArray, PARTS_SIZE, 1)?,
             Map::Starts => {
                 let size = |site: &PlannedSite| match &site.aggregate {
@@ -570,10 +571,20 @@ impl Programs {
     pub(super) fn counted(&self) -> Result<RawCounts, Error> {
         let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::KernelMap::entries);
         let values = entries(Map::Values)?;
+        let of_map = |map, each: &mut dyn FnMut(&[u8], &[u8])| {
+            self.maps.get(&map).map_or(Ok(()), |map| map.each(map.max_entries(), each))
+        };
+        let (mut totals, mut open, now) = (AmountTotals::default(), Durations::default(), now());
+        of_map(Map::Amounts, &mut |key, value| totals.extend(AmountTotal::of_entry(key, value)))?;
+        of_map(Map::Starts, &mut |_, start| {
+            let time = start.first_chunk().map_or(now, |time| u64::from_ne_bytes(*time));
+            open.count_one(now.saturating_sub(time));
+        })?;
         Ok(RawCounts {
             tallies: self.tallies()?,
             durations: self.durations()?,
-            open: entries(Map::Starts)?.len() as u64,
+            open,
+            totals,
             stacks: self.counted_stacks(&values)?,
             values,
             split: self.maps.get(&Map::Parts).map(|map| Ok(SplitTimes::of_values(&map.values(0)?))).transpose()?,

@@ -153,6 +153,11 @@ impl KernelMap {
         }
     }
 
+    /// The most keys of a hash map.
+    pub(in crate::sys) fn max_entries(&self) -> u32 {
+        self.max_entries
+    }
+
     /// All keys of a hash map, with their numbers of 8 bytes.
     pub(in crate::sys) fn entries(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         let mut entries = Vec::new();
