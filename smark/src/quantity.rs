@@ -11,6 +11,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).ok().filter(|duration| *duration >= SHORTEST).ok_or_else(expected)
 }
 
+/// A time with a unit, of any length.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "a time has a unit, as in 500us, 10ms and 2s".to_owned())
+}
+
 /// A size in bytes: a number, with K, M and G for 2^10, 2^20 and 2^30.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
@@ -35,6 +40,12 @@ mod tests {
         for wrong in ["", "1", "0.1", "9ms", "-1s", "1 parsec", "99999999999999999999s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn times_may_be_short() {
+        assert_eq!(time("250us"), Ok(Duration::from_micros(250)));
+        assert!(time("250").is_err());
     }
 
     #[test]

@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::record::stack::{COPY_SIZES, ProgramStack, StackSettings};
 use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
+use crate::count::{Names, TimedInterval, names, timed};
 use crate::quantity;
 use crate::rates;
-use crate::sinks::{Form, Setting};
+use crate::sinks::{Form, Setting, SlowIntervals};
 use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
 
@@ -60,8 +62,25 @@ pub(crate) struct Trace {
     /// in the program there
     #[arg(long)]
     kstack: bool,
+    /// With --slow, the intervals: from marker A to the next marker B in the same thread, or the spans of a name
+    #[arg(long, value_name = "A..B|SPAN", value_parser = marker_interval, requires = "slow", conflicts_with = "every")]
+    time: Option<TimedInterval>,
+    /// With --time, these arguments tell which A a B belongs to, in any thread of the process
+    #[arg(long, value_name = "ARG,..", requires = "time", value_parser = names)]
+    key: Option<Names>,
+    /// Print only the intervals of --time that take this long or longer, each with the hits of its thread or its key
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time")]
+    slow: Option<Duration>,
     #[command(flatten)]
     buffer: Buffer,
+}
+
+/// What is timed without counting: no calls, whose frames are not in hits.
+pub(crate) fn marker_interval(text: &str) -> Result<TimedInterval, String> {
+    match timed(text)? {
+        TimedInterval::Calls(_) => Err("write two names of markers as A..B, or the name of a span".to_owned()),
+        timed => Ok(timed),
+    }
 }
 
 /// How much of a stack is copied unless the user says it.
@@ -99,6 +118,8 @@ EXAMPLES
       smark trace --kstack -e sched:sched_switch -p $(pidof server)
   How often the markers are passed, ten times in a second:
       smark trace --every 100ms -p $(pidof server)
+  The requests that take 10 ms or longer, each with what its thread passed, and what the kernel did in it:
+      smark trace --time request:begin..request:end --slow 10ms -e sched:sched_switch -p $(pidof server)
   What happens in a container:
       smark trace --container web
   What the kernel did in the meantime, in the same order:
@@ -119,22 +140,31 @@ struct TraceOptions {
 
 enum Print {
     /// Each hit.
-    Hits { form: Form, mode: Mode, stacks: StackSettings },
+    Hits { form: Form, mode: Mode, stacks: StackSettings, slow: Option<SlowIntervals> },
     /// How often each marker was hit in each interval.
     Rates { every: Duration, json: bool },
 }
 
 impl Trace {
     fn options(self) -> anyhow::Result<TraceOptions> {
-        let Self { watch, form, output, force, every, stack, kstack, buffer } = self;
-        let print = match every {
+        let Self { watch, form, output, force, every, stack, kstack, time, key, slow, buffer } = self;
+        let mut print = match every {
             Some(every) => Print::Rates { every, json: form.json },
             None => {
                 let stacks = StackSettings { program: stack, has_kernel: kstack };
-                Print::Hits { form, mode: buffer.mode(stacks), stacks }
+                let slow = slow.zip(time).map(|(least, time)| SlowIntervals {
+                    question: time.question(key.as_ref(), Vec::new(), false),
+                    least,
+                    doubtful: DoubtfulValues::default(),
+                });
+                Print::Hits { form, mode: buffer.mode(stacks), stacks, slow }
             }
         };
-        Ok(TraceOptions { watch: watch.options(Question::Hits)?, output, force, print })
+        let watch = watch.options(Question::Hits)?;
+        if let Print::Hits { slow: Some(slow), .. } = &mut print {
+            slow.doubtful = watch.doubtful();
+        }
+        Ok(TraceOptions { watch, output, force, print })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
@@ -146,17 +176,20 @@ impl Trace {
                 let result = rates::run(watch, every, json, colour, console, &mut hits_to);
                 hits_to.keep_if(result)
             }
-            Print::Hits { form, mode, stacks } => {
+            Print::Hits { form, mode, stacks, slow } => {
                 let started = watch.start(console, mode);
                 let watching = hits_to.keep_if(started)?;
-                let sink = form.sink(Setting {
-                    out: hits_to.out,
+                let setting = Setting {
                     start: watching.started,
                     names: events::names(&watching.plan),
                     functions: Box::new(watching.functions(console)),
                     colour,
                     stacks: stacks.is_any().then(|| watching.stacks(console)),
-                });
+                };
+                let sink = match slow {
+                    Some(intervals) => form.slow(hits_to.out, setting, intervals),
+                    None => form.sink(hits_to.out, setting),
+                };
                 drain(watching, sink, console)
             }
         }

@@ -221,16 +221,26 @@ fn several_arguments_are_one_key() {
     assert!(oldest >= median + 290_000_000 && oldest < 60_000_000_000, "{of}");
     let of = times("id");
     assert_eq!(row(&of.objects, interval)["time"]["nested"], json!(301));
+    // The map over time has each interval once.
+    let of = smark("count", &[&time[..], &["--key", "id,shard", "--heat"]].concat(), &program);
+    let rows = row(&of.objects, interval)["time"]["heat"]["rows"].as_array().expect("rows").clone();
+    let counts = rows.iter().flat_map(|row| row[2].as_array().expect("columns"));
+    assert_eq!(counts.map(|count| count.as_u64().expect("a count")).sum::<u64>(), 400, "{rows:?}");
     // A recording has the same answer.
     let recording = folder.path().join("recording");
     smark("record", &["-o", recording.to_str().expect("UTF-8")], &program);
     let mut report = Command::new(fixture::smark());
-    let report =
-        report.args(["report", "--json"]).args(time).args(["--key", "shard,id", "--by", "shard,id", "--top", "500"]);
+    let report = report
+        .args(["report", "--json"])
+        .args(time)
+        .args(["--key", "shard,id", "--by", "shard,id", "--top", "500", "--heat"]);
     let lines: Vec<String> = tools::run(report.arg(&recording)).lines().map(str::to_owned).collect();
     let objects = objects(&lines);
     let of = row(&objects, interval);
     assert_eq!((&of["time"]["count"], &of["time"]["nested"]), (&json!(400), &json!(0)));
+    let rows = of["time"]["heat"]["rows"].as_array().expect("rows").iter();
+    let counts = rows.flat_map(|row| row[2].as_array().expect("columns"));
+    assert_eq!(counts.map(|count| count.as_u64().expect("a count")).sum::<u64>(), 400, "{of}");
     assert_eq!(by(of).get("[3,99]").map(|rest| rest[0].clone()), Some(json!(1)));
 }
 

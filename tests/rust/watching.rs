@@ -42,6 +42,7 @@ cfg_if::cfg_if! {
         mod rings;
         mod sdt_programs;
         mod sdt_watched;
+        mod slow;
         mod spans;
         mod spelling;
         mod split;

@@ -13,11 +13,15 @@ use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_ran
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
+use super::heat::HeatMap;
 use super::question::ValueLimits;
 use super::stacks::NamedStack;
 use crate::console::Console;
 use crate::stacks::Stacks;
 use crate::units::duration;
+
+/// Without intervals.
+static NONE: Durations = Durations { counts: Vec::new(), min: 0, max: 0 };
 
 /// The answer to a question.
 pub(crate) struct Answer {
@@ -31,6 +35,8 @@ pub(crate) struct Answer {
     /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
     /// `None` if it was not measured.
     pub(super) floor: Option<Option<Floor>>,
+    /// How long intervals took over time; `None` if it is not shown.
+    pub(super) heat: Option<HeatMap>,
 }
 
 impl Answer {
@@ -38,7 +44,7 @@ impl Answer {
     pub(crate) fn new(plan: &Plan, question: &Question, counted: &RawCounts, kept: ValueLimits) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
-        Self { counts, question: question.clone(), kept, stacks: Vec::new(), keys, floor: None }
+        Self { counts, question: question.clone(), kept, stacks: Vec::new(), keys, floor: None, heat: None }
     }
 
     /// The answer with the shortest time that was measured. It is that of probes, so it does not hold if an
@@ -56,6 +62,16 @@ impl Answer {
             self.stacks = self.counts.markers.iter().map(named).collect();
         }
         self
+    }
+
+    /// The answer with how long intervals took over time.
+    pub(crate) fn with_heat(self, heat: Option<HeatMap>) -> Self {
+        Self { heat, ..self }
+    }
+
+    /// How long all intervals were.
+    pub(super) fn durations(&self) -> &Durations {
+        self.counts.durations.as_ref().unwrap_or(&NONE)
     }
 
     /// The stacks that are shown of those of a marker, and how many hits the others have.

@@ -10,6 +10,7 @@ use simple_markers_tracer::histogram::coarse_range;
 use simple_markers_tracer::text::json_integer;
 
 use super::answer::{Answer, value_text};
+use super::heat::HeatMap;
 use super::split::{powers_json, split_json};
 use super::stacks::NamedStack;
 
@@ -74,7 +75,7 @@ impl Answer {
                 "open": self.counts.open.as_ref().filter(|open| open.count() > 0).map(|open| json!({
                     "p50": open.percentile(50), "max": open.max,
                 })),
-                "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
+                "heat": self.heat.as_ref().map(HeatMap::json), "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
                 "floor": self.floor.flatten().map(|floor| json!([floor.emulated, floor.stepped])),
                 "not_returned": self.is_of_calls().then_some(repeated), "tail_calls": tail_calls,
                 "sum": self.counts.split.as_ref().and_then(|split| split.wall),

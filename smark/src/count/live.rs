@@ -9,6 +9,7 @@ use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
+use super::heat::HeatMap;
 use super::question::ValueLimits;
 use super::screen::CountScreen;
 use crate::console::Console;
@@ -23,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) struct Live {
     pub(super) question: Question,
     pub(super) kept: ValueLimits,
+    /// How long intervals took over time; `None` if it is not shown.
+    pub(super) heat: Option<HeatMap>,
     /// Says what the frames of stacks are; `None` if they are not counted.
     pub(super) stacks: Option<Stacks>,
     /// The shortest time that is measured.
@@ -45,7 +48,11 @@ impl Live {
 
     fn answer(&mut self, plan: &Plan, session: &Session) -> Result<Answer, sys::Error> {
         let answer = self.counts(plan, session)?;
-        Ok(answer.with_floor(plan, self.floor).with_stacks(plan, self.stacks.as_mut()))
+        if let Some(heat) = &mut self.heat {
+            heat.add(sys::now(), answer.durations());
+        }
+        let answer = answer.with_floor(plan, self.floor).with_stacks(plan, self.stacks.as_mut());
+        Ok(answer.with_heat(self.heat.clone()))
     }
 
     /// Prints an answer. `may_cut` says that another one follows.
@@ -74,13 +81,17 @@ impl Sink for Live {
                 self.print(&answer, true)?;
             }
         }
+        if let Some(heat) = self.heat.as_mut().filter(|heat| sys::now() >= heat.due()) {
+            heat.add(sys::now(), &session.durations()?);
+        }
         if let Some(limit) = self.limit {
             if self.counts(plan, session)?.hits() >= limit {
                 return Ok(Next::End);
             }
         }
         let left = self.next.map(|due| due.saturating_duration_since(Instant::now()));
-        Ok(left.into_iter().chain(self.limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
+        let heat = self.heat.as_ref().map(|heat| Duration::from_nanos(heat.due().saturating_sub(sys::now())));
+        Ok(left.into_iter().chain(heat).chain(self.limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
     }
 
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! `smark count`: counts the hits of markers in the kernel.
 
 mod answer;
+mod heat;
 mod json;
 mod live;
 mod question;
@@ -25,7 +26,8 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::question::{Ask, Names, ValueLimits, interval, names};
+pub(crate) use self::heat::HeatMap;
+pub(crate) use self::question::{Ask, Names, TimedInterval, ValueLimits, interval, names, timed};
 
 /// Count the hits of markers, in the kernel
 ///
@@ -112,7 +114,8 @@ impl Count {
         let watching = watch.start(console, mode)?;
         let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
         let stacks = matches!(question, Question::Stacks { .. }).then(|| watching.stacks(console));
-        let sink = Live { question, stacks, kept, floor, is_verbose, json, limit, every, next, screen };
+        let heat = kept.heat.then(|| HeatMap::new(watching.started));
+        let sink = Live { question, heat, stacks, kept, floor, is_verbose, json, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }
 }

@@ -28,6 +28,9 @@ pub(crate) struct Ask {
     /// Measure the time from marker A to marker B; with the name of a span, that of the span; with a function and `()`, that of its calls
     #[arg(long, value_name = "A..B|SPAN|FUNCTION()", value_parser = timed)]
     time: Option<TimedInterval>,
+    /// With --time, print a map of how long the intervals took over time
+    #[arg(long, requires = "time")]
+    heat: bool,
     /// The most different values, and the most open intervals, that are kept
     #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     max_values: u32,
@@ -51,6 +54,8 @@ pub(crate) struct ValueLimits {
     pub(crate) most: u32,
     /// The most values that are shown.
     pub(super) top: usize,
+    /// Whether there is a map of times.
+    pub(crate) heat: bool,
     /// Whether the values with the largest averages come first, and not those with the largest sums.
     pub(super) by_average: bool,
 }
@@ -58,29 +63,15 @@ pub(crate) struct ValueLimits {
 impl Ask {
     /// How much is kept.
     pub(crate) fn kept(&self) -> ValueLimits {
-        ValueLimits { most: self.max_values, top: self.top, by_average: self.avg.is_some() }
+        ValueLimits { most: self.max_values, top: self.top, by_average: self.avg.is_some(), heat: self.heat }
     }
 
     /// The question. `key` tells which start an end belongs to. `is_split` says that the parts of times are told
     /// apart.
     pub(crate) fn question(&self, key: Option<&Names>, is_split: bool) -> Question {
         let by = self.by.as_ref().map_or_else(Vec::new, |by| by.0.clone());
-        let time = |from: &str, to: &str, key| {
-            let (from, to, by) = (from.to_owned(), to.to_owned(), by.clone());
-            Question::Time { from, to, key, by, is_split }
-        };
-        match &self.time {
-            Some(TimedInterval::Markers(from, to)) => {
-                return time(from, to, key.map_or(IntervalSubject::Thread, Names::subject));
-            }
-            Some(TimedInterval::Spans(name)) => {
-                let id = || IntervalSubject::Arguments(vec![span::ID.into()]);
-                return time(&span::begin(name), &span::end(name), key.map_or_else(id, Names::subject));
-            }
-            Some(TimedInterval::Calls(entry)) => {
-                return time(entry, &format!("{entry} return"), IntervalSubject::Call);
-            }
-            None => {}
+        if let Some(timed) = &self.time {
+            return timed.question(key, by, is_split);
         }
         match (self.sum.as_ref().or(self.avg.as_ref()), &self.hist, &by[..]) {
             (Some(of), ..) => Question::Amounts { of: of.as_str().into(), by },
@@ -91,6 +82,21 @@ impl Ask {
             }
             _ => Question::Values(by),
         }
+    }
+}
+
+impl TimedInterval {
+    /// The question how long it takes. `key` tells which start an end belongs to.
+    pub(crate) fn question(&self, key: Option<&Names>, by: Vec<Arc<str>>, is_split: bool) -> Question {
+        let (from, to, key) = match self {
+            Self::Markers(from, to) => (from.clone(), to.clone(), key.map_or(IntervalSubject::Thread, Names::subject)),
+            Self::Spans(name) => {
+                let id = || IntervalSubject::Arguments(vec![span::ID.into()]);
+                (span::begin(name), span::end(name), key.map_or_else(id, Names::subject))
+            }
+            Self::Calls(entry) => (entry.clone(), format!("{entry} return"), IntervalSubject::Call),
+        };
+        Question::Time { from, to, key, by, is_split }
     }
 }
 

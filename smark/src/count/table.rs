@@ -91,6 +91,9 @@ impl Answer {
                     out.push_str(&format!("{min:>9} {:>9} {:>9} {:>9} {max:>9}\n", of(50), of(90), of(99)));
                     duration_bars(durations, &mut out);
                 }
+                if let Some(heat) = &self.heat {
+                    heat.write(&mut out);
+                }
                 match self.floor {
                     Some(Some(Floor { emulated, stepped })) => out.push_str(&format!(
                         "floor: {}, or {} where the kernel steps an instruction\n",

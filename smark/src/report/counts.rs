@@ -9,7 +9,7 @@ use simple_markers_tracer::ctf::SiteSelection;
 use simple_markers_tracer::recorded_members::RecordedInputs;
 
 use crate::console::Console;
-use crate::count::{Answer, ValueLimits};
+use crate::count::{Answer, HeatMap, ValueLimits};
 use crate::end::{self, Totals};
 use crate::narrow;
 use crate::sinks::Sink;
@@ -21,18 +21,31 @@ pub(super) struct Counts<'a> {
     kept: ValueLimits,
     json: bool,
     replay: Replay,
+    /// How long intervals took over time; `None` if it is not shown.
+    heat: Option<HeatMap>,
     hits: u64,
 }
 
 impl<'a> Counts<'a> {
-    pub(super) fn new(chosen: &'a SiteSelection, question: &'a Question, kept: ValueLimits, json: bool) -> Self {
+    /// The recording begins at `start`.
+    pub(super) fn new(
+        chosen: &'a SiteSelection,
+        question: &'a Question,
+        kept: ValueLimits,
+        json: bool,
+        start: u64,
+    ) -> Self {
         let replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
-        Self { chosen, question, kept, json, replay, hits: 0 }
+        let heat = kept.heat.then(|| HeatMap::new(start));
+        Self { chosen, question, kept, json, replay, heat, hits: 0 }
     }
 }
 
 impl Sink for Counts<'_> {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+        if let Some(heat) = self.heat.as_mut().filter(|heat| hit.time >= heat.due()) {
+            heat.add(hit.time, self.replay.durations());
+        }
         if let Some((number, site)) = self.chosen.site(hit) {
             let holds = self.chosen.wants(hit);
             self.hits += u64::from(holds == Some(true));
@@ -43,7 +56,11 @@ impl Sink for Counts<'_> {
     }
 
     fn end(self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
-        let answer = Answer::new(&self.chosen.plan, self.question, &self.replay.counted(), self.kept);
+        let heat = self.heat.map(|mut heat| {
+            heat.add(heat.due(), self.replay.durations());
+            heat
+        });
+        let answer = Answer::new(&self.chosen.plan, self.question, &self.replay.counted(), self.kept).with_heat(heat);
         let mut out = BufWriter::new(io::stdout().lock());
         match self.json {
             true => {

@@ -9,10 +9,11 @@ mod recording;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::DoubtfulValues;
 
@@ -26,7 +27,8 @@ use crate::console::{Console, Status};
 use crate::count::{Ask, ValueLimits};
 use crate::narrow::{self, HitQuery};
 use crate::pager::Pager;
-use crate::sinks::{Form, HitFilter, Setting, Sink};
+use crate::quantity;
+use crate::sinks::{Form, HitFilter, Setting, Sink, SlowIntervals};
 use crate::source::drain;
 
 /// Print the hits of a recording, or count them
@@ -74,6 +76,10 @@ pub(crate) struct Report {
     pairs: Pairs,
     #[command(flatten)]
     ask: Ask,
+    /// With --time, print only the intervals that took this long or longer, each with the hits of its thread or its key. --where
+    /// chooses hits before
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time", conflicts_with = "by")]
+    slow: Option<Duration>,
     /// Write the hits for another tool
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
     to: Option<ReportTarget>,
@@ -153,8 +159,8 @@ struct ReportOptions {
 }
 
 enum ReportWork {
-    /// Each hit is written.
-    Write(Form),
+    /// Each hit is written, or those of slow intervals.
+    Write { form: Form, slow: Option<SlowIntervals> },
     /// They are counted.
     Count { kept: ValueLimits, json: bool },
     /// They become a timeline.
@@ -168,11 +174,12 @@ impl Report {
         if self.split {
             bail!("--split: a recording does not say when a thread was on a CPU; smark count --time A..B --split does");
         }
-        let question = self.ask.question(self.pairs.key.as_ref(), false);
+        let mut question = self.ask.question(self.pairs.key.as_ref(), false);
         if matches!(question, Question::Stacks { .. }) {
             bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
         }
         let kept = self.ask.kept();
+        let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
         let work = match self.to {
             Some(ReportTarget::Perfetto) => {
                 let to = Target { path: self.output, force: self.force };
@@ -185,10 +192,17 @@ impl Report {
                 let path = self.output.context("--to ctf writes a folder: name it with -o DIR")?;
                 ReportWork::Structure(TraceFolder::prepare(path, self.force)?)
             }
+            None if self.slow.is_some() => {
+                let least = self.slow.unwrap_or_default();
+                let intervals = SlowIntervals { question: std::mem::take(&mut question), least, doubtful };
+                if let Question::Time { key: IntervalSubject::Call, .. } = &intervals.question {
+                    bail!("--slow: write two names of markers as A..B, or the name of a span");
+                }
+                ReportWork::Write { form: self.form, slow: Some(intervals) }
+            }
             None if self.count || question != Question::Hits => ReportWork::Count { kept, json: self.form.json },
-            None => ReportWork::Write(self.form),
+            None => ReportWork::Write { form: self.form, slow: None },
         };
-        let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
         Ok(ReportOptions { operands: self.operands, filter: self.filter, doubtful, question, work })
     }
 
@@ -203,6 +217,11 @@ impl Report {
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
             return Ok(Status::NoMatch.into());
         }
+        if let ReportWork::Write { slow: Some(SlowIntervals { question, .. }), .. } = &work {
+            if !(HitQuery { filter: None, question }).has_markers(console, "--time", selected.names()) {
+                return Ok(Status::NoMatch.into());
+            }
+        }
         let chosen = selected.choose(console, &asked)?;
         let sink: Box<dyn Sink> = match work {
             ReportWork::Draw { pairs, most, to } => {
@@ -210,18 +229,24 @@ impl Report {
                 Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
             }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
-            ReportWork::Count { kept, json } => Box::new(Counts::new(&chosen, &question, kept, json)),
-            ReportWork::Write(form) => {
+            ReportWork::Count { kept, json } => {
+                Box::new(Counts::new(&chosen, &question, kept, json, recording.description.start))
+            }
+            ReportWork::Write { form, slow } => {
                 let pager = if form.json { None } else { Pager::start(console) };
                 let setting = Setting {
-                    out: Box::new(io::stdout().lock()),
                     start: recording.description.start,
                     names: Box::new(recording.description.kernel.clone()),
                     functions: Box::new(recording.description.functions.clone()),
                     colour: console.colour,
                     stacks: None,
                 };
-                Box::new(HitFilter::new(&chosen, form.sink(setting), pager))
+                let out = Box::new(io::stdout().lock());
+                let sink = match slow {
+                    Some(intervals) => form.slow(out, setting, intervals),
+                    None => form.sink(out, setting),
+                };
+                Box::new(HitFilter::new(&chosen, sink, pager))
             }
         };
         drain(recording.hits(status), sink, console)

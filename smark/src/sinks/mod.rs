@@ -1,17 +1,24 @@
-//! The sinks that write a hit after the other, which `smark trace` and `smark report` share. A new one is
-//! a file here, and an option and a line in [`Form`].
+//! The sinks that write hits as lines, which `smark trace` and `smark report` share. A new form of a line is a file
+//! here, and an option and a line in [`Form`].
 
 mod json;
+mod line;
 mod sink;
+mod slow;
 mod text;
 mod wanted;
+
+use std::io::Write;
 
 use clap::Args;
 
 pub(crate) use self::sink::{Next, Setting, Sink};
+pub(crate) use self::slow::SlowIntervals;
 pub(crate) use self::wanted::HitFilter;
 
 use self::json::Json;
+use self::line::{EachHit, HitLine};
+use self::slow::Slow;
 use self::text::Text;
 
 /// How each hit is written: as a line for people, if nothing else is asked for.
@@ -23,11 +30,26 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// The sink that writes hits so.
-    pub(crate) fn sink<'a>(self, setting: Setting<'a>) -> Box<dyn Sink + 'a> {
+    /// What makes the lines.
+    fn lines(self, setting: Setting) -> Box<dyn HitLine> {
         match self {
             Self { json: true } => Box::new(Json::new(setting)),
             Self { json: false } => Box::new(Text::new(setting)),
         }
+    }
+
+    /// The sink that writes each hit so.
+    pub(crate) fn sink<'a>(self, out: Box<dyn Write + 'a>, setting: Setting) -> Box<dyn Sink + 'a> {
+        Box::new(EachHit::new(out, self.lines(setting), self.json))
+    }
+
+    /// The sink that writes the hits of slow intervals so.
+    pub(crate) fn slow<'a>(
+        self,
+        out: Box<dyn Write + 'a>,
+        setting: Setting,
+        intervals: SlowIntervals,
+    ) -> Box<dyn Sink + 'a> {
+        Box::new(Slow::new(out, self.lines(setting), self.json, intervals))
     }
 }

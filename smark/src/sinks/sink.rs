@@ -1,6 +1,5 @@
 //! What a sink is: it takes the hits of a source.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -39,10 +38,8 @@ pub(crate) enum Next {
     WaitFor(Duration),
 }
 
-/// What a sink is made of that writes a hit after the other.
-pub(crate) struct Setting<'a> {
-    /// Where they go.
-    pub(crate) out: Box<dyn Write + 'a>,
+/// What the lines of hits are made with.
+pub(crate) struct Setting {
     /// The time that counts as 0.
     pub(crate) start: u64,
     /// What the texts of the kernel's events use.

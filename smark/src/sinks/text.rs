@@ -3,24 +3,20 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write};
-use std::ops::ControlFlow;
 
 use simple_markers_resolver::text::shown;
+use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::function_names::FunctionNames;
-use simple_markers_tracer::sys::Session;
 use simple_markers_tracer::text::Format;
-use simple_markers_tracer::{Hit, Plan};
 
-use super::sink::{Next, Setting, Sink};
+use super::line::HitLine;
+use super::sink::Setting;
 use crate::console::Console;
-use crate::end::Totals;
 use crate::stacks::Stacks;
 
-/// Writes a line for each hit, and its stack behind it.
-pub(super) struct Text<'a> {
-    out: BufWriter<Box<dyn Write + 'a>>,
+/// Makes the line of a hit, with its stack behind it.
+pub(super) struct Text {
     start: u64,
     /// By the number of the marker.
     formats: HashMap<usize, Format>,
@@ -32,11 +28,11 @@ pub(super) struct Text<'a> {
     line: String,
 }
 
-impl<'a> Text<'a> {
-    pub(super) fn new(setting: Setting<'a>) -> Self {
-        let Setting { out, start, names, functions, colour, stacks } = setting;
-        let (out, texts) = (BufWriter::with_capacity(1 << 16, out), Texts::new(names));
-        Self { out, start, formats: HashMap::new(), texts, functions, colour, stacks, line: String::new() }
+impl Text {
+    pub(super) fn new(setting: Setting) -> Self {
+        let Setting { start, names, functions, colour, stacks } = setting;
+        let texts = Texts::new(names);
+        Self { start, formats: HashMap::new(), texts, functions, colour, stacks, line: String::new() }
     }
 
     /// Appends what is before the text of a hit.
@@ -54,8 +50,8 @@ impl<'a> Text<'a> {
     }
 }
 
-impl Sink for Text<'_> {
-    fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
+impl HitLine for Text {
+    fn line(&mut self, hit: &Hit<'_>) -> &str {
         self.line.clear();
         self.start(hit);
         let from = self.line.len();
@@ -72,19 +68,11 @@ impl Sink for Text<'_> {
         if let Some(stacks) = &mut self.stacks {
             stacks.write(hit, &mut self.line);
         }
-        self.out.write_all(self.line.as_bytes())?;
-        Ok(ControlFlow::Continue(()))
+        &self.line
     }
 
-    fn pause(&mut self, _: &Plan, _: &Session) -> anyhow::Result<Next> {
-        self.out.flush()?;
-        Ok(Next::Wait)
-    }
-
-    fn end(mut self: Box<Self>, console: &Console, _: &Totals<'_>) -> anyhow::Result<()> {
-        self.out.flush()?;
+    fn tell(&self, console: &Console) {
         self.stacks.iter().for_each(|stacks| stacks.tell(console));
-        Ok(())
     }
 }
 

@@ -237,6 +237,11 @@ impl Options {
         Self { filters, patterns, files, pids, group, question, ..Self::default() }
     }
 
+    /// What becomes of doubtful arguments.
+    pub(crate) fn doubtful(&self) -> DoubtfulValues {
+        self.doubtful
+    }
+
     /// The files that are named, and the program that is started.
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
         let program = self.command.first().and_then(|program| Child::find(program));

@@ -235,6 +235,12 @@ impl Replay {
         &self.tallies
     }
 
+    /// How long the intervals were.
+    #[must_use]
+    pub fn durations(&self) -> &Durations {
+        &self.durations
+    }
+
     /// What was counted.
     #[must_use]
     pub fn counted(&self) -> RawCounts {

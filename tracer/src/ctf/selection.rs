@@ -42,6 +42,22 @@ impl SiteSelection {
         (Self { plan, numbers }, refused)
     }
 
+    /// Leaves out the sites that `keep` refuses. It gets each site as it was chosen, and as `all` has it.
+    pub fn retain(&mut self, all: &Plan, keep: &dyn Fn(&PlannedSite, &PlannedSite) -> bool) {
+        for (number, original) in self.numbers.iter_mut().zip(&all.sites) {
+            let chosen = number.and_then(|number| self.plan.sites.get(number));
+            if chosen.is_some_and(|chosen| !keep(chosen, original)) {
+                *number = None;
+            }
+        }
+    }
+
+    /// Whether there is a wanted site of this kind.
+    #[must_use]
+    pub fn has(&self, is_kind: &dyn Fn(&PlannedSite) -> bool) -> bool {
+        self.numbers.iter().flatten().filter_map(|number| self.plan.sites.get(*number)).any(is_kind)
+    }
+
     /// The wanted site of a hit with its number in the plan; `None` if the hit is not wanted.
     #[must_use]
     pub fn site(&self, hit: &Hit<'_>) -> Option<(usize, &PlannedSite)> {

@@ -13,6 +13,7 @@ use super::request::{Mode, Scope, SessionError, has_intervals, has_split};
 use super::tracefs::{Tracefs, remove_leftovers};
 use crate::aggregate::{RawCounts, Tallies, Tally};
 use crate::bpf::entry::EntryCounts;
+use crate::histogram::Durations;
 use crate::hit::Hit;
 use crate::plan::{Aggregate, Plan};
 use crate::record::stack::StackSettings;
@@ -369,6 +370,24 @@ impl Session {
             Some(Running::Tracefs(tracefs)) => Ok(tracefs.tallies()),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// How long the intervals were that have ended.
+    ///
+    /// # Errors
+    ///
+    /// A map cannot be read.
+    pub fn durations(&self) -> Result<Durations, Error> {
+        let mut durations = match (&self.running, &self.recorded) {
+            (Some(_), Some(recorded)) if recorded.is_in_order => Durations::default(),
+            (Some(Running::Bpf(programs)), _) => programs.durations()?,
+            (Some(Running::Tracefs(tracefs)), _) => tracefs.durations(),
+            (None, _) => Durations::default(),
+        };
+        if let Some(recorded) = &self.recorded {
+            durations.add(recorded.counts.durations());
+        }
+        Ok(durations)
     }
 
     /// What was counted.

@@ -605,7 +605,7 @@ impl Programs {
     }
 
     /// How long the intervals were.
-    fn durations(&self) -> Result<Durations, Error> {
+    pub(super) fn durations(&self) -> Result<Durations, Error> {
         let Some(map) = self.maps.get(&Map::Times) else { return Ok(Durations::default()) };
         let counts = (0..FINE).map(|bucket| map.sum(bucket)).collect::<Result<_, _>>()?;
         let largest = |entry| Ok::<_, Error>(map.values(entry)?.into_iter().flatten().max().unwrap_or(0));

@@ -27,6 +27,7 @@ use crate::ftrace::hit_record::{self, RecordHeader};
 use crate::ftrace::machine::Snapshot;
 use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
+use crate::histogram::Durations;
 use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Aggregate, Input, Plan, PlannedSite};
@@ -384,6 +385,10 @@ impl Tracefs {
 
     pub(super) fn tallies(&self) -> Vec<Tallies> {
         self.counts.tallies().to_vec()
+    }
+
+    pub(super) fn durations(&self) -> Durations {
+        self.counts.durations().clone()
     }
 
     pub(super) fn counted(&self) -> RawCounts {
