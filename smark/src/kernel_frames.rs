@@ -1,13 +1,108 @@
-//! The frames of the kernel's stack at a hit, with the names that `/proc/kallsyms` has.
+//! The frames of the kernel's stack at a hit or during an interval, with the names that `/proc/kallsyms` has, and what
+//! they say of how the thread came into the kernel.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::{Value as Json, json};
 use simple_markers_events::{KernelNames, Names as _, Source};
 use simple_markers_resolver::text::shown;
+use simple_markers_tracer::arch::Platform;
 
 use crate::console::Console;
+
+/// A frame of the kernel.
+pub(crate) struct KernelFrame {
+    address: u64,
+    /// `None` if nothing names it.
+    symbol: Option<KernelFunction>,
+}
+
+/// The function of a frame.
+struct KernelFunction {
+    name: String,
+    offset: u64,
+    /// `None` if it is in no module.
+    module: Option<String>,
+}
+
+impl KernelFrame {
+    /// The name of the function; `None` if nothing names it.
+    pub(crate) fn function(&self) -> Option<&str> {
+        Some(&self.symbol.as_ref()?.name)
+    }
+
+    /// Appends it as a line.
+    pub(crate) fn write(&self, indent: &str, out: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match &self.symbol {
+            Some(KernelFunction { name, offset, module }) => {
+                let module = module.as_deref().unwrap_or("kernel");
+                writeln!(out, "{indent}{}+{offset:#x} [{}]", shown(name), shown(module))
+            }
+            None => writeln!(out, "{indent}{:#x} [kernel]", self.address),
+        };
+    }
+
+    /// The frame as JSON.
+    pub(crate) fn json(&self) -> Json {
+        let symbol = self.symbol.as_ref();
+        json!({
+            "address": format!("{:#x}", self.address),
+            "function": symbol.map(|symbol| &symbol.name),
+            "offset": symbol.map(|symbol| symbol.offset),
+            "module": symbol.and_then(|symbol| symbol.module.as_deref()),
+        })
+    }
+}
+
+/// How a thread came into the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KernelEntry {
+    /// By a system call of this name.
+    SystemCall(String),
+    /// By reading or writing memory that was not present.
+    PageFault,
+}
+
+/// Functions that only one system call calls, with its name. The function of the call itself may end with a jump to
+/// them, and then it is not in the stack.
+const CALLED_BY: [(&str, &str); 17] = [
+    ("ksys_read", "read"),
+    ("ksys_write", "write"),
+    ("ksys_pread64", "pread64"),
+    ("ksys_pwrite64", "pwrite64"),
+    ("ksys_fallocate", "fallocate"),
+    ("ksys_sync", "sync"),
+    ("ksys_msgrcv", "msgrcv"),
+    ("ksys_msgsnd", "msgsnd"),
+    ("kernel_wait4", "wait4"),
+    ("__sys_connect", "connect"),
+    ("__sys_recvfrom", "recvfrom"),
+    ("__sys_recvmsg", "recvmsg"),
+    ("__sys_recvmmsg", "recvmmsg"),
+    ("__sys_sendto", "sendto"),
+    ("__sys_sendmsg", "sendmsg"),
+    ("__sys_sendmmsg", "sendmmsg"),
+    ("__sys_shutdown", "shutdown"),
+];
+
+impl KernelEntry {
+    /// How it came there with a stack of the kernel, the innermost frame first. `None` if the functions do not say so.
+    pub(crate) fn of(frames: &[KernelFrame]) -> Option<Self> {
+        let names = || frames.iter().rev().filter_map(KernelFrame::function);
+        let prefixes = Platform::HOST.map_or(&[][..], |host| host.conventions().system_call_prefixes());
+        let called_by =
+            |name: &str| CALLED_BY.into_iter().find(|(function, _)| *function == name).map(|(_, call)| call);
+        let call = |name| {
+            let own = prefixes.iter().find_map(|prefix| str::strip_prefix(name, prefix));
+            own.or_else(|| called_by(name)).map(str::to_owned)
+        };
+        let fault = || names().any(|name| name == "handle_mm_fault").then_some(Self::PageFault);
+        names().find_map(call).map(Self::SystemCall).or_else(fault)
+    }
+}
 
 /// Names frames of the kernel.
 pub(crate) struct KernelFrames {
@@ -25,34 +120,16 @@ impl KernelFrames {
         Self { names, unnamed: 0 }
     }
 
-    /// Appends the frames of a stack, one a line.
-    pub(crate) fn write(&mut self, addresses: impl Iterator<Item = u64>, indent: &str, out: &mut String) {
-        for address in addresses.filter(|address| *address > 0) {
-            // Writing to a String cannot fail.
-            let _ = match self.names.symbol(address) {
-                Some(symbol) => {
-                    let module = symbol.module.as_deref().unwrap_or("kernel");
-                    writeln!(out, "{indent}{}+{:#x} [{}]", shown(&symbol.name), symbol.offset, shown(module))
-                }
-                None => {
-                    self.unnamed += 1;
-                    writeln!(out, "{indent}{address:#x} [kernel]")
-                }
-            };
-        }
-    }
-
-    /// The frames as JSON.
-    pub(crate) fn json(&mut self, addresses: impl Iterator<Item = u64>) -> Json {
+    /// The frames of a stack.
+    pub(crate) fn named(&mut self, addresses: impl Iterator<Item = u64>) -> Vec<KernelFrame> {
         let frame = |address: u64| {
-            let symbol = self.names.symbol(address);
+            let symbol = self.names.symbol(address).map(|symbol| KernelFunction {
+                name: symbol.name.into_owned(),
+                offset: symbol.offset,
+                module: symbol.module.map(Cow::into_owned),
+            });
             self.unnamed += u64::from(symbol.is_none());
-            json!({
-                "address": format!("{address:#x}"),
-                "function": symbol.as_ref().map(|symbol| &*symbol.name),
-                "offset": symbol.as_ref().map(|symbol| symbol.offset),
-                "module": symbol.as_ref().and_then(|symbol| symbol.module.as_deref()),
-            })
+            KernelFrame { address, symbol }
         };
         addresses.filter(|address| *address > 0).map(frame).collect()
     }
@@ -77,4 +154,26 @@ fn hides_addresses() -> Option<bool> {
     let text = fs::read("/proc/kallsyms").ok().filter(|text| !text.is_empty())?;
     let mut lines = text.split(|byte| *byte == b'\n').take(1000).filter(|line| !line.is_empty());
     Some(lines.all(|line| line.iter().take_while(|byte| **byte != b' ').all(|digit| *digit == b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_call_is_named_by_the_outermost_function() {
+        let Some(host) = Platform::HOST else { return };
+        let [prefix, ..] = host.conventions().system_call_prefixes() else { panic!("no prefix") };
+        let frame = |name: &str| KernelFrame {
+            address: 1,
+            symbol: Some(KernelFunction { name: name.to_owned(), offset: 0, module: None }),
+        };
+        let entry = |names: &[&str]| KernelEntry::of(&names.iter().copied().map(frame).collect::<Vec<_>>());
+        let call = |name: &str| Some(KernelEntry::SystemCall(name.to_owned()));
+        let read = format!("{prefix}read");
+        assert_eq!(entry(&["schedule", "handle_mm_fault", &read, "entry"]), call("read"));
+        assert_eq!(entry(&["schedule", "vfs_read", "ksys_read", "do_syscall"]), call("read"));
+        assert_eq!(entry(&["schedule", "handle_mm_fault", "do_user_addr_fault"]), Some(KernelEntry::PageFault));
+        assert_eq!(entry(&["schedule", "exit_to_user_mode"]), None);
+    }
 }

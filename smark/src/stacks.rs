@@ -13,14 +13,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::resolve::{Marker, Site, SitePlace, source_name};
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::Hit;
 use simple_markers_tracer::aggregate::StackCount;
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::record::stack::{CopiedStack, Stack};
+use simple_markers_tracer::{Hit, Plan};
 
 use crate::console::Console;
 use crate::copied_stack::{self, CodePlace, StackEnd};
-use crate::kernel_frames::KernelFrames;
+use crate::kernel_frames::{KernelFrame, KernelFrames};
 use crate::mapped_symbols::{HitPlace, MappedSymbols, RegionCache};
 use crate::symbols::{Function, Symbols};
 
@@ -70,7 +70,7 @@ pub(crate) struct Stacks {
 }
 
 /// A frame of a stack.
-struct Frame {
+pub(crate) struct Frame {
     /// The address at run time: of the probe, or where the function that it called returns to.
     address: u64,
     /// The file and the link-time address in it. If the file cannot be read, only the file.
@@ -80,8 +80,21 @@ struct Frame {
 }
 
 impl Frame {
+    /// The functions, the innermost first. Empty if nothing is known.
+    pub(crate) fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The file with the address, as far as it is known.
+    pub(crate) fn place_text(&self) -> String {
+        match &self.place {
+            Some((path, at)) => place(path, *at),
+            None => format!("{:#x}", self.address),
+        }
+    }
+
     /// Appends it, a function a line.
-    fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         if self.functions.iter().all(|function| function.name.is_none()) {
             // Writing to a String cannot fail.
             let _ = match &self.place {
@@ -103,7 +116,7 @@ impl Frame {
         }
     }
 
-    fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         let function = |it: &Function| {
             json!({
                 "function": it.name.as_deref(), "file": it.file.as_deref(),
@@ -215,30 +228,46 @@ impl Stacks {
         Frame { address: code.address, place, functions: functions.unwrap_or_default() }
     }
 
-    /// The frames of a stack that was counted, as lines and as JSON. `image` has the first address; `None` at an
+    /// The frames of a stack that was counted. `image` has the first address, which is that of the probe; `None` at an
     /// event of the kernel.
-    pub(crate) fn counted(&mut self, stack: &StackCount, image: Option<&PlannedImage>) -> (String, Json) {
-        let mut text = String::new();
+    pub(crate) fn counted(&mut self, stack: &StackCount, image: Option<&PlannedImage>) -> Vec<Frame> {
         if let Some(image) = image {
             self.files.enter(image);
         }
-        let place = HitPlace { process: stack.process, image };
-        let first = stack.addresses.first().copied().unwrap_or_default();
+        self.of_process(stack.process, &stack.addresses, image, image.is_some())
+    }
+
+    /// Goes on with the first program of a plan.
+    pub(crate) fn enter_first(&mut self, plan: &Plan) {
+        let first = plan.markers.iter().find(|marker| marker.event.is_none());
+        if let Some(image) = first.and_then(|marker| plan.images.get(marker.image)) {
+            self.files.enter(image);
+        }
+    }
+
+    /// The frames at addresses of a process, the innermost first. `image` has the first one; `None` if any file may have
+    /// it. `is_exact` says that the first one is that of the instruction that was executing, and not behind it.
+    pub(crate) fn of_process(
+        &mut self,
+        process: u32,
+        addresses: &[u64],
+        image: Option<&PlannedImage>,
+        is_exact: bool,
+    ) -> Vec<Frame> {
+        let place = HitPlace { process, image };
+        let first = addresses.first().copied().unwrap_or_default();
         let mut frames = Vec::new();
-        for (number, address) in stack.addresses.iter().copied().enumerate() {
-            let code = CodePlace { address, is_behind_call: number > 0 || image.is_none() };
+        for (number, address) in addresses.iter().copied().enumerate() {
+            let code = CodePlace { address, is_behind_call: number > 0 || !is_exact };
             let located = self.files.mapped(place, first, address);
             frames.push(self.named(code, located));
         }
-        frames.iter().for_each(|frame| frame.write(&mut text));
-        (text, frames.iter().map(Frame::json).collect())
+        frames
     }
 
-    /// The frames of a stack of the kernel that was counted, as lines and as JSON.
-    pub(crate) fn counted_of_kernel(&mut self, stack: &StackCount) -> (String, Json) {
-        let (mut text, addresses) = (String::new(), || stack.addresses.iter().copied());
-        self.kernel.write(addresses(), INDENT, &mut text);
-        (text, self.kernel.json(addresses()))
+    /// The frames of a stack of the kernel.
+    pub(crate) fn of_kernel(&mut self, addresses: &[u64]) -> Vec<KernelFrame> {
+        self.kernel.named(addresses.iter().copied())
     }
 
     /// The file that is mapped at an address, and the link-time address. `first` is the address of the probe, and
@@ -263,7 +292,7 @@ impl Stacks {
     /// Appends the frames of a hit, one a line.
     pub(crate) fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
         if let Some(stack) = hit.kernel_stack() {
-            self.kernel.write(stack.addresses(), INDENT, out);
+            self.kernel.named(stack.addresses()).iter().for_each(|frame| frame.write(INDENT, out));
             if stack.is_cut {
                 let _ = writeln!(out, "{INDENT}.. [kernel]");
             }
@@ -278,7 +307,8 @@ impl Stacks {
     /// Adds the stacks of a hit to its object.
     pub(crate) fn add_json(&mut self, hit: &Hit<'_>, object: &mut Map<String, Json>) {
         if let Some(stack) = hit.kernel_stack() {
-            object.insert("kernel_stack".to_owned(), self.kernel.json(stack.addresses()));
+            let frames = self.kernel.named(stack.addresses());
+            object.insert("kernel_stack".to_owned(), frames.iter().map(KernelFrame::json).collect());
             object.insert("kernel_stack_cut".to_owned(), stack.is_cut.into());
         }
         let Some((frames, end)) = self.frames(hit) else { return };
@@ -309,7 +339,7 @@ fn why(end: StackEnd, hit: &Hit<'_>) -> Option<String> {
 }
 
 /// What frames start with.
-const INDENT: &str = "        ";
+pub(crate) const INDENT: &str = "        ";
 
 /// `FILE+ADDRESS`, with the file's last name.
 fn place(path: &Path, at: Option<u64>) -> String {

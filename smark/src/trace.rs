@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
 use simple_markers_tracer::record::stack::{COPY_SIZES, ProgramStack, StackSettings};
 use simple_markers_tracer::sys::Mode;
 
@@ -153,7 +153,7 @@ impl Trace {
             None => {
                 let stacks = StackSettings { program: stack, has_kernel: kstack };
                 let slow = slow.zip(time).map(|(least, time)| SlowIntervals {
-                    question: time.question(key.as_ref(), Vec::new(), false),
+                    question: time.question(key.as_ref(), Vec::new(), false, StackNotes::default()),
                     least,
                     doubtful: DoubtfulValues::default(),
                 });

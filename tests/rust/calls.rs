@@ -13,7 +13,7 @@ use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
 use simple_markers_tracer::aggregate::{Counts, IntervalSubject, Question, Refusal, RefusedSite};
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::Plan;
+use simple_markers_tracer::plan::{Plan, StackNotes};
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::{Engine, Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
@@ -53,7 +53,14 @@ fn narrowed(program: &Path, entry: Entry, filter: Option<&Filter>) -> (Plan, Que
     for (read, made) in file.sites.iter().zip(&plan.sites) {
         assert_eq!(read.entry_stack_pointer, made.entry_stack_pointer);
     }
-    let question = Question::Time { from, to, key: IntervalSubject::Call, by: Vec::new(), is_split: false };
+    let question = Question::Time {
+        from,
+        to,
+        key: IntervalSubject::Call,
+        by: Vec::new(),
+        is_split: false,
+        notes: StackNotes::default(),
+    };
     let refused = plan.narrow(0, filter, &question);
     (plan, question, refused)
 }

@@ -7,6 +7,7 @@ cfg_if::cfg_if! {
     if #[cfg(all(target_arch = "x86_64", target_os = "linux"))] {
         mod amounts;
         mod anchors;
+        mod blocked;
         mod calls;
         mod containers;
         mod context_keys;

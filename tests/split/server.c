@@ -21,10 +21,15 @@ static void *writer(void *unused) {
     return unused;
 }
 
+__attribute__((noinline)) static void enter(void) {
+    pthread_mutex_lock(&lock);
+    sink++;
+}
+
 __attribute__((noinline)) static void handle(int id) {
     simple_mark_keep(request:begin, "%d", id);
     compute(1000000);
-    pthread_mutex_lock(&lock);
+    enter();
     compute(100000);
     pthread_mutex_unlock(&lock);
     simple_mark_keep(request:end, "%d", id);

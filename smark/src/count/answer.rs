@@ -14,6 +14,7 @@ use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
 use super::heat::HeatMap;
+use super::interval_stacks::NamedSums;
 use super::question::ValueLimits;
 use super::stacks::NamedStack;
 use crate::console::Console;
@@ -30,6 +31,8 @@ pub(crate) struct Answer {
     kept: ValueLimits,
     /// The stacks of each marker, if they were asked for.
     pub(super) stacks: Vec<Vec<NamedStack>>,
+    /// The stacks during intervals, of each moment that was asked for.
+    pub(super) interval_stacks: Vec<NamedSums>,
     /// The arguments that both markers of an interval have.
     keys: Vec<String>,
     /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
@@ -44,7 +47,16 @@ impl Answer {
     pub(crate) fn new(plan: &Plan, question: &Question, counted: &RawCounts, kept: ValueLimits) -> Self {
         let counts = Counts::new(plan, question, counted);
         let keys = common_arguments(plan, question);
-        Self { counts, question: question.clone(), kept, stacks: Vec::new(), keys, floor: None, heat: None }
+        Self {
+            counts,
+            question: question.clone(),
+            kept,
+            stacks: Vec::new(),
+            interval_stacks: Vec::new(),
+            keys,
+            floor: None,
+            heat: None,
+        }
     }
 
     /// The answer with the shortest time that was measured. It is that of probes, so it does not hold if an
@@ -57,10 +69,12 @@ impl Answer {
 
     /// The answer with the functions of the stacks that were counted.
     pub(super) fn with_stacks(mut self, plan: &Plan, stacks: Option<&mut Stacks>) -> Self {
-        if let (Question::Stacks { is_kernel }, Some(stacks)) = (&self.question, stacks) {
+        let Some(stacks) = stacks else { return self };
+        if let Question::Stacks { is_kernel } = &self.question {
             let named = |row| NamedStack::of(row, plan, *is_kernel, stacks);
             self.stacks = self.counts.markers.iter().map(named).collect();
         }
+        self.interval_stacks = NamedSums::all(&self.counts.interval_stacks, plan, stacks);
         self
     }
 
@@ -72,6 +86,11 @@ impl Answer {
     /// How long all intervals were.
     pub(super) fn durations(&self) -> &Durations {
         self.counts.durations.as_ref().unwrap_or(&NONE)
+    }
+
+    /// The most stacks during intervals that are shown.
+    pub(super) fn most_stacks(&self) -> usize {
+        self.kept.top
     }
 
     /// The stacks that are shown of those of a marker, and how many hits the others have.
@@ -153,9 +172,21 @@ impl Answer {
 
     /// How many hits are in no value, bucket or interval for want of space or of a value.
     pub(crate) fn uncounted(&self) -> u64 {
+        let without = self.hits_without_stack();
+        let samples: u64 = self.interval_stacks.iter().map(NamedSums::uncounted).sum();
+        self.counts.sum.get(Tally::Unread) + self.counts.sum.get(Tally::Full) + without + samples
+    }
+
+    /// How many hits are in no stack, if stacks are counted.
+    fn hits_without_stack(&self) -> u64 {
         let of_stacks = self.counts.markers.iter().filter_map(|row| row.stacks.as_ref());
-        let without: u64 = of_stacks.map(|stacks| stacks.collided + stacks.full + stacks.unread).sum();
-        self.counts.sum.get(Tally::Unread) + self.counts.sum.get(Tally::Full) + without
+        of_stacks.map(|stacks| stacks.collided + stacks.full + stacks.unread).sum()
+    }
+
+    /// The hits, samples or ns that are in no stack.
+    pub(super) fn without_stack(&self) -> u64 {
+        let of_intervals = self.interval_stacks.iter().map(NamedSums::without_stack);
+        of_intervals.fold(self.hits_without_stack(), u64::saturating_add)
     }
 
     /// Says what was not counted.
@@ -185,6 +216,7 @@ impl Answer {
         let no_stack = "in no stack: there is none that the kernel can read";
         say(of_stacks(|it| it.unread), &format!("hit is {no_stack}"), &format!("hits are {no_stack}"));
         self.tell_split(console);
+        self.interval_stacks.iter().for_each(|sums| sums.tell(console));
         if let Question::Time { from, key: IntervalSubject::Call, .. } = &self.question {
             let UnmatchedHits { ends, repeated, open, .. } = self.counts.unmatched;
             let of = shown(from);

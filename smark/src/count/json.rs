@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{
-    Amounts, AmountsOf, KeyValue, MarkerCounts, StackCounts, TimesOf, UnmatchedHits,
+    Amounts, AmountsOf, KeyValue, MarkerCounts, StackCounts, StackMoment, TimesOf, UnmatchedHits,
 };
 use simple_markers_tracer::histogram::coarse_range;
 use simple_markers_tracer::text::json_integer;
@@ -52,7 +52,7 @@ impl Answer {
                 (self.shown_stacks(number), &row.stacks, line.as_object_mut())
             {
                 line.insert("stacks".to_owned(), shown.iter().map(NamedStack::json).collect());
-                line.insert("other".to_owned(), others.iter().map(|stack| stack.hits).sum::<u64>().into());
+                line.insert("other".to_owned(), others.iter().map(|stack| stack.sum).sum::<u64>().into());
                 let StackCounts { collided, full, unread, .. } = counts;
                 line.insert("no_stack".to_owned(), json!({ "collided": collided, "full": full, "unread": unread }));
             }
@@ -80,6 +80,7 @@ impl Answer {
                 "not_returned": self.is_of_calls().then_some(repeated), "tail_calls": tail_calls,
                 "sum": self.counts.split.as_ref().and_then(|split| split.wall),
                 "split": self.counts.split.as_ref().map(split_json),
+                "blocked": self.stacks_json(StackMoment::Blocked), "on_cpu": self.stacks_json(StackMoment::OnCpu),
                 "is_doubtful": self.suspicion().is_some(), "keys": self.suspicion(),
             });
             lines.push(json!({
@@ -88,6 +89,12 @@ impl Answer {
             }));
         }
         lines
+    }
+
+    /// The stacks during intervals; `None` if they were not asked for.
+    fn stacks_json(&self, moment: StackMoment) -> Option<Json> {
+        let sums = self.interval_stacks.iter().find(|sums| sums.moment() == moment)?;
+        Some(sums.json(self.most_stacks()))
     }
 }
 

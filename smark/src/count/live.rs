@@ -9,6 +9,7 @@ use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
+use super::flames::Flames;
 use super::heat::HeatMap;
 use super::question::ValueLimits;
 use super::screen::CountScreen;
@@ -33,6 +34,8 @@ pub(super) struct Live {
     /// Whether the powers of two of the parts of intervals are printed too.
     pub(super) is_verbose: bool,
     pub(super) json: bool,
+    /// The stacks that are written for another tool, if they are.
+    pub(super) flames: Option<Flames>,
     pub(super) limit: Option<u64>,
     pub(super) every: Option<Duration>,
     /// When they are printed next.
@@ -97,7 +100,12 @@ impl Sink for Live {
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
         let Some((plan, session)) = totals.live else { return Ok(()) };
         let answer = self.answer(plan, session)?;
-        self.print(&answer, false)?;
+        if !self.flames.as_ref().is_some_and(Flames::takes_stdout) {
+            self.print(&answer, false)?;
+        }
+        if let Some(flames) = &self.flames {
+            flames.write(&answer, console)?;
+        }
         if self.json {
             let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };
             end::write(&mut io::stdout().lock(), totals.json(None, Some(answer.uncounted())))?;

@@ -1,7 +1,9 @@
 //! `smark count`: counts the hits of markers in the kernel.
 
 mod answer;
+mod flames;
 mod heat;
+mod interval_stacks;
 mod json;
 mod live;
 mod question;
@@ -16,8 +18,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::plan::StackNotes;
 use simple_markers_tracer::sys::Mode;
 
+use self::flames::{Flames, StackExport};
 use self::live::Live;
 use self::screen::CountScreen;
 use crate::console::Console;
@@ -38,7 +42,7 @@ pub(crate) use self::question::{Ask, Names, TimedInterval, ValueLimits, interval
 /// --by counts the values of an argument, or stacks, --hist counts values by powers of two, --sum adds them up. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
 /// process. With the name of a span alone, it is the time from each begin to its end. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. --split tells how much of
-/// the time the thread was on a CPU, waited for one, or was blocked. What could not be counted is said at the end.
+/// the time the thread was on a CPU, waited for one, or was blocked, --blocked on what, and --oncpu samples what it computes. What could not be counted is said at the end.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... --cgroup <PATH|ID> | --container <NAME|ID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
@@ -57,12 +61,20 @@ pub(crate) struct Count {
     /// With --time, tell apart how long the thread was on a CPU, waited for one (queued), or waited for something else (blocked)
     #[arg(long, requires = "time")]
     split: bool,
+    /// With --time, tell what the thread was blocked on: the time by the stacks of the kernel and of the program. Implies --split
+    #[arg(long, requires = "time")]
+    blocked: bool,
+    /// With --time, sample what the thread does on a CPU, 997 times a second: the samples by stack. Implies --split
+    #[arg(long, requires = "time")]
+    oncpu: bool,
     /// Print the table every so often [default: 1s on a terminal, otherwise only at the end]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     every: Option<Duration>,
     /// Print a line of JSON for each marker
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    export: StackExport,
     #[command(flatten)]
     buffer: Buffer,
 }
@@ -87,7 +99,12 @@ EXAMPLES
   How long the spans db:query take:
       smark count --time db:query -- ./server
   Why requests are slow: on a CPU, queued for one, or blocked:
-      smark count --time request:begin..request:end --split -p $(pidof server)";
+      smark count --time request:begin..request:end --split -p $(pidof server)
+  What slow requests were blocked on, by system call and stack:
+      smark count --time request:begin..request:end --blocked -p $(pidof server)
+  A flame graph of it, and one of what they compute:
+      smark count --time request:begin..request:end --blocked --to svg -o blocked.svg -p $(pidof server)
+      smark count --time request:begin..request:end --oncpu --to svg -o computing.svg -p $(pidof server)";
 
 /// What is counted, and when it is printed.
 struct CountOptions {
@@ -96,26 +113,33 @@ struct CountOptions {
     kept: ValueLimits,
     every: Option<Duration>,
     json: bool,
+    /// The stacks that are written for another tool; `None` if they are only in the table.
+    flames: Option<Flames>,
 }
 
 impl Count {
     fn options(self) -> anyhow::Result<CountOptions> {
-        let Self { watch, ask, key, split, every, json, buffer } = self;
-        let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split));
-        Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json })
+        let Self { watch, ask, key, split, blocked, oncpu, every, json, export, buffer } = self;
+        let notes = StackNotes { blocked, on_cpu: oncpu };
+        let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split, notes));
+        let flames = export.flames(&question, json)?;
+        let every = every.filter(|_| !flames.as_ref().is_some_and(Flames::takes_stdout));
+        Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json, flames })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let CountOptions { watch, mode, kept, every, json } = self.options()?;
-        let is_terminal = io::stdout().is_terminal() && !json;
+        let CountOptions { watch, mode, kept, every, json, flames } = self.options()?;
+        let has_table = !json && !flames.as_ref().is_some_and(Flames::takes_stdout);
+        let is_terminal = io::stdout().is_terminal() && has_table;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
         let (question, limit, is_verbose) = (watch.question.clone(), watch.limit, watch.verbose);
         let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
         let watching = watch.start(console, mode)?;
         let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
-        let stacks = matches!(question, Question::Stacks { .. }).then(|| watching.stacks(console));
+        let has_stacks = matches!(question, Question::Stacks { .. }) || question.notes().are_wanted();
+        let stacks = has_stacks.then(|| watching.stacks(console));
         let heat = kept.heat.then(|| HeatMap::new(watching.started));
-        let sink = Live { question, heat, stacks, kept, floor, is_verbose, json, limit, every, next, screen };
+        let sink = Live { question, heat, stacks, kept, floor, is_verbose, json, flames, limit, every, next, screen };
         drain(watching, Box::new(sink), console)
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
+use simple_markers_tracer::plan::StackNotes;
 
 /// What is counted besides hits, and how much of it is kept and shown.
 #[derive(Debug, Args)]
@@ -67,11 +68,11 @@ impl Ask {
     }
 
     /// The question. `key` tells which start an end belongs to. `is_split` says that the parts of times are told
-    /// apart.
-    pub(crate) fn question(&self, key: Option<&Names>, is_split: bool) -> Question {
+    /// apart, `notes` which stacks are noted meanwhile.
+    pub(crate) fn question(&self, key: Option<&Names>, is_split: bool, notes: StackNotes) -> Question {
         let by = self.by.as_ref().map_or_else(Vec::new, |by| by.0.clone());
         if let Some(timed) = &self.time {
-            return timed.question(key, by, is_split);
+            return timed.question(key, by, is_split, notes);
         }
         match (self.sum.as_ref().or(self.avg.as_ref()), &self.hist, &by[..]) {
             (Some(of), ..) => Question::Amounts { of: of.as_str().into(), by },
@@ -87,7 +88,14 @@ impl Ask {
 
 impl TimedInterval {
     /// The question how long it takes. `key` tells which start an end belongs to.
-    pub(crate) fn question(&self, key: Option<&Names>, by: Vec<Arc<str>>, is_split: bool) -> Question {
+    pub(crate) fn question(
+        &self,
+        key: Option<&Names>,
+        by: Vec<Arc<str>>,
+        is_split: bool,
+        notes: StackNotes,
+    ) -> Question {
+        let is_split = is_split || notes.are_wanted();
         let (from, to, key) = match self {
             Self::Markers(from, to) => (from.clone(), to.clone(), key.map_or(IntervalSubject::Thread, Names::subject)),
             Self::Spans(name) => {
@@ -96,7 +104,7 @@ impl TimedInterval {
             }
             Self::Calls(entry) => (entry.clone(), format!("{entry} return"), IntervalSubject::Call),
         };
-        Question::Time { from, to, key, by, is_split }
+        Question::Time { from, to, key, by, is_split, notes }
     }
 }
 

@@ -7,15 +7,19 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::MarkerCounts;
 use simple_markers_tracer::record::stack::FRAMES;
 
-use crate::stacks::Stacks;
+use crate::kernel_frames::KernelFrame;
+use crate::stacks::{Frame, INDENT, Stacks};
 
-/// A stack with its functions, and how many hits had it.
+/// A stack with its functions, and what was counted of it.
 pub(super) struct NamedStack {
-    pub(super) hits: u64,
-    /// The functions, one a line.
-    pub(super) text: String,
-    /// The frames.
-    pub(super) frames: Json,
+    /// The hits, the samples, or the time in ns.
+    pub(super) sum: u64,
+    /// How many hits, samples or periods that is.
+    pub(super) count: u64,
+    /// The frames of the kernel, the innermost first.
+    pub(super) kernel: Vec<KernelFrame>,
+    /// The frames of the program, which follow those of the kernel.
+    pub(super) program: Vec<Frame>,
     /// Whether more frames may follow.
     pub(super) is_cut: bool,
 }
@@ -25,24 +29,57 @@ impl NamedStack {
     /// functions and lines.
     pub(super) fn of(row: &MarkerCounts, plan: &Plan, is_kernel: bool, stacks: &mut Stacks) -> Vec<Self> {
         let image = plan.images.get(row.image).filter(|_| !row.is_event);
-        let mut named: Vec<Self> = Vec::new();
+        let named = row.stacks.iter().flat_map(|counts| &counts.stacks).map(|stack| {
+            let (kernel, program) = match is_kernel {
+                true => (stacks.of_kernel(&stack.addresses), Vec::new()),
+                false => (Vec::new(), stacks.counted(stack, image)),
+            };
+            let is_cut = is_cut(&stack.addresses);
+            Self { sum: stack.hits, count: stack.hits, kernel, program, is_cut }
+        });
+        Self::together(named)
+    }
+
+    /// Stacks with the same functions and lines as one, the largest sums first.
+    pub(super) fn together(all: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut together: Vec<(String, Self)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
-        for stack in row.stacks.iter().flat_map(|counts| &counts.stacks) {
-            let (text, frames) = if is_kernel { stacks.counted_of_kernel(stack) } else { stacks.counted(stack, image) };
-            match known.get(&text).and_then(|number| named.get_mut(*number)) {
-                Some(same) => same.hits = same.hits.saturating_add(stack.hits),
+        for stack in all {
+            let text = stack.text();
+            match known.get(&text).and_then(|number| together.get_mut(*number)) {
+                Some((_, same)) => {
+                    same.sum = same.sum.saturating_add(stack.sum);
+                    same.count = same.count.saturating_add(stack.count);
+                }
                 None => {
-                    known.insert(text.clone(), named.len());
-                    let is_cut = stack.addresses.len() >= usize::from(FRAMES);
-                    named.push(Self { hits: stack.hits, text, frames, is_cut });
+                    known.insert(text.clone(), together.len());
+                    together.push((text, stack));
                 }
             }
         }
-        named.sort_by(|one, other| other.hits.cmp(&one.hits).then_with(|| one.text.cmp(&other.text)));
-        named
+        together.sort_by(|(text, one), (others, other)| other.sum.cmp(&one.sum).then_with(|| text.cmp(others)));
+        together.into_iter().map(|(_, stack)| stack).collect()
     }
 
-    pub(super) fn json(&self) -> Json {
-        json!({ "hits": self.hits, "stack": self.frames, "stack_cut": self.is_cut })
+    /// The functions, one a line, the innermost first.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.kernel.iter().for_each(|frame| frame.write(INDENT, &mut text));
+        self.program.iter().for_each(|frame| frame.write(&mut text));
+        if self.is_cut {
+            text.push_str("        ..\n");
+        }
+        text
     }
+
+    /// The frames of a stack that is of the kernel or of the program, with its hits.
+    pub(super) fn json(&self) -> Json {
+        let frames = self.kernel.iter().map(KernelFrame::json).chain(self.program.iter().map(Frame::json));
+        json!({ "hits": self.sum, "stack": frames.collect::<Vec<_>>(), "stack_cut": self.is_cut })
+    }
+}
+
+/// Whether a stack may have more frames than these.
+pub(super) fn is_cut(addresses: &[u64]) -> bool {
+    addresses.len() >= usize::from(FRAMES)
 }

@@ -6,7 +6,6 @@ use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
 use super::split;
-use super::stacks::NamedStack;
 use crate::units::duration;
 use simple_markers_tracer::sys::Floor;
 
@@ -33,13 +32,13 @@ impl Answer {
         for (number, row) in self.counts.markers.iter().enumerate().filter(|(_, row)| row.hits > 0 || !row.is_event) {
             if let Some((shown, others)) = self.shown_stacks(number) {
                 out.push_str(&format!("{}: {} hits\n", name(row), row.hits));
-                for NamedStack { hits, text, is_cut, .. } in shown {
-                    out.push_str(&format!("{hits:>12} {}\n", if *hits == 1 { "hit" } else { "hits" }));
-                    out.push_str(text);
-                    out.push_str(if *is_cut { "        ..\n" } else { "" });
+                for stack in shown {
+                    let hits = stack.sum;
+                    out.push_str(&format!("{hits:>12} {}\n", if hits == 1 { "hit" } else { "hits" }));
+                    out.push_str(&stack.text());
                 }
                 if !others.is_empty() {
-                    let hits: u64 = others.iter().map(|stack| stack.hits).sum();
+                    let hits: u64 = others.iter().map(|stack| stack.sum).sum();
                     out.push_str(&format!("{hits:>12} other ({} stacks)\n", others.len()));
                 }
             }
@@ -125,6 +124,7 @@ impl Answer {
                 let count: u64 = others.iter().map(|it| it.durations.count()).sum();
                 out.push_str(&format!("\nother: {count} times ({} values)\n", others.len()));
             }
+            self.interval_stacks.iter().for_each(|sums| sums.table(self.most_stacks(), &mut out));
         }
         out
     }

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
 
 use self::counts::Counts;
 use self::ctf::TraceFolder;
@@ -68,6 +68,12 @@ pub(crate) struct Report {
     /// Of smark count only: it says why a recording cannot be asked
     #[arg(long, hide = true)]
     split: bool,
+    /// The same
+    #[arg(long, hide = true)]
+    blocked: bool,
+    /// The same
+    #[arg(long, hide = true)]
+    oncpu: bool,
     /// Print the number of hits of each marker
     #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
     count: bool,
@@ -171,10 +177,13 @@ enum ReportWork {
 
 impl Report {
     fn options(self) -> anyhow::Result<ReportOptions> {
-        if self.split {
-            bail!("--split: a recording does not say when a thread was on a CPU; smark count --time A..B --split does");
+        let of_count = [(self.split, "--split"), (self.blocked, "--blocked"), (self.oncpu, "--oncpu")];
+        if let Some((_, option)) = of_count.into_iter().find(|(is_given, _)| *is_given) {
+            bail!(
+                "{option}: a recording does not say when a thread was on a CPU; smark count --time A..B {option} does"
+            );
         }
-        let mut question = self.ask.question(self.pairs.key.as_ref(), false);
+        let mut question = self.ask.question(self.pairs.key.as_ref(), false, StackNotes::default());
         if matches!(question, Question::Stacks { .. }) {
             bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
         }

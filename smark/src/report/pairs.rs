@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::perfetto::Pair;
+use simple_markers_tracer::plan::StackNotes;
 
 use super::recording::RecordedMarkers;
 use crate::console::Console;
@@ -67,6 +68,7 @@ impl FromArgMatches for Pairs {
             key: key.as_ref().map_or(IntervalSubject::Thread, Names::subject),
             by: Vec::new(),
             is_split: false,
+            notes: StackNotes::default(),
         };
         Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })
     }
@@ -99,6 +101,7 @@ impl Pairs {
             key: IntervalSubject::Arguments(vec![span::ID.into()]),
             by: Vec::new(),
             is_split: false,
+            notes: StackNotes::default(),
         });
         let spans: Vec<Question> = spans.collect();
         let mut pairs = Vec::new();

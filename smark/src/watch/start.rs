@@ -91,7 +91,8 @@ impl Options {
         let file = plan.map(|path| PlanFile::read(path, &self.filters, self.patterns.clone())).transpose()?;
         let kernel = Kernel::new();
         let has_stacks = matches!(mode, Mode::Trace { stacks, .. } if stacks.is_any())
-            || matches!(self.question, Question::Stacks { .. });
+            || matches!(self.question, Question::Stacks { .. })
+            || self.question.notes().are_wanted();
         let regions = has_stacks.then(RegionCache::default);
         regions.iter().for_each(|regions| self.pids.iter().for_each(|pid| regions.look(*pid)));
         let mut watching = Watching {

@@ -9,6 +9,7 @@ use simple_markers_resolver::types::Names;
 use super::amounts::{AmountTotals, Amounts};
 use super::key::{KeyValue, bucket_of, group_of, part_of};
 use super::split::{IntervalPart, PartTimes, SUM_BUCKET, SplitTimes};
+use super::stack_sums::IntervalStacks;
 use super::stacks::StackCounts;
 use super::{Question, Tallies, Tally};
 use crate::filter::{has, names_of, normalized};
@@ -30,6 +31,8 @@ pub struct RawCounts {
     pub open: Durations,
     /// The parts of the intervals; `None` if they are not split.
     pub split: Option<SplitTimes>,
+    /// The stacks during the intervals.
+    pub interval_stacks: IntervalStacks,
     /// The addresses of the stacks that were seen, by the numbers in the keys.
     pub stacks: HashMap<u32, Vec<u64>>,
 }
@@ -117,6 +120,8 @@ pub struct Counts {
     pub durations: Option<Durations>,
     /// The parts of the intervals; `None` if they were not asked for.
     pub split: Option<SplitTimes>,
+    /// The stacks during the intervals.
+    pub interval_stacks: IntervalStacks,
     /// The same for each value, the most frequent first. `None` if values were not asked for.
     pub times: Option<Vec<TimesOf>>,
     /// The sum of all tallies.
@@ -214,7 +219,17 @@ impl Counts {
         let durations = is_time.then(|| counted.durations.clone());
         let tail_calls = tail_calls(plan, counted);
         let split = question.is_split().then(|| counted.split.clone().unwrap_or_default());
-        Self { markers, durations, split, times: times(plan, question, counted), sum, unmatched, open, tail_calls }
+        Self {
+            markers,
+            durations,
+            split,
+            interval_stacks: counted.interval_stacks.clone(),
+            times: times(plan, question, counted),
+            sum,
+            unmatched,
+            open,
+            tail_calls,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! `key.rs` has the layout of the maps, `counts.rs` makes the answer of what was counted, and
 //! `replay.rs` counts the hits of a recording, and those that programs record themselves, as the BPF
 //! programs count them. `intervals.rs` finds the start of an end, `split.rs` has what the threads did during
-//! intervals.
+//! intervals, `stack_sums.rs` the stacks that they had.
 
 mod amounts;
 mod counts;
@@ -12,6 +12,7 @@ mod key;
 mod question;
 mod replay;
 mod split;
+mod stack_sums;
 mod stacks;
 mod tally;
 
@@ -28,8 +29,13 @@ pub use key::{
 pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
 pub use split::{
-    FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, PART_LONGEST, PART_SHORTEST, PART_SUM, PARTS_SIZE, PartTimes,
-    SINCE, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitTimes, UNKNOWN,
+    FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, OPEN, PART_LONGEST, PART_SHORTEST, PART_SUM, PARTS_SIZE,
+    PartTimes, QUEUED, SINCE, STACKS, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitTimes,
+    UNKNOWN,
 };
-pub use stacks::{StackCount, StackCounts};
+pub use stack_sums::{
+    IntervalStacks, NOTHING, RUNNABLE, RawStackSum, SUM_COUNT, SUM_KEY_SIZE, SUM_MOMENT, SUM_PROCESS, SUM_SIZE,
+    StackMoment, StackSum, StackSums, UnattributedSums,
+};
+pub use stacks::{StackCount, StackCounts, StackFault};
 pub use tally::{Tallies, Tally};

@@ -8,7 +8,9 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use super::key::KeyMisfit;
 use crate::arch::Platform;
 use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
-use crate::plan::{Aggregate, By, Interval, KeyFields, Number, Pairing, Plan, PlannedMarker, PlannedSite, Readable};
+use crate::plan::{
+    Aggregate, By, Interval, KeyFields, Number, Pairing, Plan, PlannedMarker, PlannedSite, Readable, StackNotes,
+};
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub enum Question {
         by: Vec<Arc<str>>,
         /// Whether the time on a CPU, the wait for one and the rest are told apart.
         is_split: bool,
+        /// The stacks that are noted meanwhile, which takes that times are split.
+        notes: StackNotes,
     },
 }
 
@@ -105,6 +109,12 @@ impl Question {
     #[must_use]
     pub fn is_split(&self) -> bool {
         matches!(self, Self::Time { is_split: true, .. })
+    }
+
+    /// The stacks that are noted during intervals.
+    #[must_use]
+    pub fn notes(&self) -> StackNotes {
+        if let Self::Time { notes, .. } = self { *notes } else { StackNotes::default() }
     }
 }
 
@@ -250,7 +260,8 @@ fn aggregate(
     (site, platform): (&mut PlannedSite, Option<Platform>),
 ) -> Result<Option<Aggregate>, Refusal> {
     let mut read = |names: &[Arc<str>]| fields(names, site, platform);
-    let mut interval = |key: &IntervalSubject, by: &[Arc<str>], is_split: bool, is_start: bool| {
+    let (is_split, notes) = (question.is_split(), question.notes());
+    let mut interval = |key: &IntervalSubject, by: &[Arc<str>], is_start: bool| {
         let by = match by_start {
             Some(of_start) if !is_start => By::AtStart(of_start.clone()),
             None if is_start => By::Nothing,
@@ -261,7 +272,7 @@ fn aggregate(
             IntervalSubject::Arguments(names) => read(names)?.map_or(Pairing::Thread, Pairing::Arguments),
             IntervalSubject::Call => Pairing::Frame(frame.cloned().ok_or(Refusal::Frame)?),
         };
-        Ok(Interval { key, by, is_split })
+        Ok(Interval { key, by, is_split, notes })
     };
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
@@ -273,12 +284,8 @@ fn aggregate(
             let by = read(by)?;
             Ok(Some(Aggregate::Amounts { of: amount(of, site, platform)?, by }))
         }
-        Question::Time { from, key, by, is_split, .. } if *from == marker => {
-            Ok(Some(Aggregate::Start(interval(key, by, *is_split, true)?)))
-        }
-        Question::Time { to, key, by, is_split, .. } if *to == marker => {
-            Ok(Some(Aggregate::End(interval(key, by, *is_split, false)?)))
-        }
+        Question::Time { from, key, by, .. } if *from == marker => Ok(Some(Aggregate::Start(interval(key, by, true)?))),
+        Question::Time { to, key, by, .. } if *to == marker => Ok(Some(Aggregate::End(interval(key, by, false)?))),
         Question::Time { .. } => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use super::amounts::{AmountTotal, AmountTotals, amount_bucket};
 use super::key::{IntervalKey, Key, NO_VALUE, key_of, process_key};
-use super::{Intervals, RawCounts, StartOutcome, Tallies, Tally};
+use super::{IntervalStacks, Intervals, RawCounts, StartOutcome, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
 use crate::histogram::{Durations, coarse, fine};
@@ -253,6 +253,7 @@ impl Replay {
             totals: self.totals.clone(),
             open: self.open(),
             split: None,
+            interval_stacks: IntervalStacks::default(),
             stacks: HashMap::new(),
         }
     }

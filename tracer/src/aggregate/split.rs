@@ -46,7 +46,7 @@ pub const PART_SUM: i16 = PART_LONGEST + 16;
 pub const SUM_BUCKET: u32 = FINE;
 
 /// The size in bytes of what is noted of a thread in `Map::OffCpu`, by the address of its `task_struct`.
-pub const OFF_CPU_SIZE: u32 = 32;
+pub const OFF_CPU_SIZE: u32 = 56;
 /// How long it was off the CPUs in ns, without the last time.
 pub const OFF: i16 = 0;
 /// When it left a CPU for the last time, by the clock of the CPUs; 0 if it was not seen to.
@@ -55,6 +55,13 @@ pub const SINCE: i16 = 8;
 pub const LAST: i16 = 16;
 /// When this was first noted of the thread.
 pub const FIRST_NOTED: i16 = 24;
+/// How many intervals are open that began in the thread, if stacks are noted.
+pub const OPEN: i16 = 32;
+/// The stacks that it had when it left a CPU for the last time, as in a key of `Map::StackSums`;
+/// [`NOTHING`](super::NOTHING) if the time since is in no sum.
+pub const STACKS: i16 = 40;
+/// How long it had waited for CPUs then.
+pub const QUEUED: i16 = 48;
 
 /// The size in bytes of what a start keeps in addition, behind its first [`START_SIZE`](super::START_SIZE) bytes.
 pub const START_SPLIT: u32 = 24;

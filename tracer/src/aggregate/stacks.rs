@@ -28,9 +28,28 @@ pub struct StackCount {
     pub hits: u64,
 }
 
-/// The errors of `bpf_get_stackid`.
-const COLLIDED: i32 = -17;
-const FULL: i32 = -12;
+/// Why a stack has no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StackFault {
+    /// Another stack has its place in the kernel's table.
+    Collided,
+    /// There was no space for it.
+    Full,
+    /// The kernel could not read it.
+    Unread,
+}
+
+impl StackFault {
+    /// The meaning of a negative number that `bpf_get_stackid` returned.
+    #[must_use]
+    pub(super) fn of(error: i32) -> Self {
+        match error {
+            -17 => Self::Collided,
+            -12 => Self::Full,
+            _ => Self::Unread,
+        }
+    }
+}
 
 impl StackCounts {
     /// Made of the keys of a marker, and the stacks by their numbers.
@@ -44,9 +63,12 @@ impl StackCounts {
                     }
                     None => counts.unread += hits,
                 },
-                Some((_, Err(COLLIDED))) => counts.collided += hits,
-                Some((_, Err(FULL))) => counts.full += hits,
-                Some((_, Err(_))) | None => counts.unread += hits,
+                Some((_, Err(error))) => match StackFault::of(error) {
+                    StackFault::Collided => counts.collided += hits,
+                    StackFault::Full => counts.full += hits,
+                    StackFault::Unread => counts.unread += hits,
+                },
+                None => counts.unread += hits,
             }
         }
         counts.stacks.sort_by(|one, other| {

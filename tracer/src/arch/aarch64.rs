@@ -69,6 +69,11 @@ impl Conventions for Aarch64 {
         0
     }
 
+    /// `arch/arm64/include/asm/syscall_wrapper.h`.
+    fn system_call_prefixes(&self) -> &'static [&'static str] {
+        &["__arm64_sys_", "__arm64_compat_sys_"]
+    }
+
     fn loader(&self) -> &'static [u8] {
         b"ld-linux-aarch64.so.1"
     }

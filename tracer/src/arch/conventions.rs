@@ -46,6 +46,10 @@ pub trait Conventions: Debug + Sync {
     /// of the GNU C library).
     fn thread_table(&self) -> u64;
 
+    /// What the names of the kernel's functions for system calls begin with, before that of the call. A name that
+    /// begins with several of them has the first one.
+    fn system_call_prefixes(&self) -> &'static [&'static str];
+
     /// The name of the GNU C library's loader.
     fn loader(&self) -> &'static [u8];
 }

@@ -61,6 +61,11 @@ impl Conventions for Riscv64 {
         HEAD.wrapping_neg()
     }
 
+    /// `arch/riscv/include/asm/syscall_wrapper.h`; before Linux 6.6 the functions have no wrappers.
+    fn system_call_prefixes(&self) -> &'static [&'static str] {
+        &["__riscv_sys_", "__riscv_compat_sys_", "__se_sys_", "sys_"]
+    }
+
     fn loader(&self) -> &'static [u8] {
         b"ld-linux-riscv64-lp64d.so.1"
     }

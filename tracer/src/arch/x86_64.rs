@@ -61,6 +61,11 @@ impl Conventions for X86_64 {
         8
     }
 
+    /// `arch/x86/include/asm/syscall_wrapper.h`.
+    fn system_call_prefixes(&self) -> &'static [&'static str] {
+        &["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_", "__x64_compat_sys_"]
+    }
+
     fn loader(&self) -> &'static [u8] {
         b"ld-linux-x86-64.so.2"
     }

@@ -3,18 +3,17 @@
 use super::assembler::{Code, Label};
 use super::expression::Target;
 use super::input::NUL_ENDS;
-use super::instruction::{Alu, Helper, JumpCondition, Map, Reg, Size};
+use super::instruction::{Alu, Helper, JumpCondition, KERNEL_STACK, Map, Reg, Size, USER_STACK};
 use super::program::{KEY, Program, ProgramError, ProgramSettings, Section};
 use super::split::SplitWords;
-use super::stack::{KERNEL_STACK, USER_STACK};
 use crate::aggregate::{
     CUT, DEEPEST, KEY_PROCESS, KEY_SIZE, KEY_STACK, LONGEST, NEGATIVE_AMOUNT, NULL, SHORTEST, START_BY, START_KEY_SIZE,
-    START_NESTED, START_SIZE, START_SPLIT, TOTAL_LARGEST, TOTAL_SIZE, TOTAL_SMALLEST, TOTAL_UPPER, Tally,
+    START_NESTED, START_SIZE, START_SPLIT, START_TASK, TOTAL_LARGEST, TOTAL_SIZE, TOTAL_SMALLEST, TOTAL_UPPER, Tally,
 };
 use crate::histogram::NEGATIVE;
 use crate::plan::{
     Aggregate, By, ContextNumber, FieldPlace, Input, Interval, KernelEvent, KeyFields, LONGEST_THREAD_NAME, Number,
-    Pairing, Readable, TextPlace, Uncompilable,
+    Pairing, Readable, StackNotes, TextPlace, Uncompilable,
 };
 
 /// The words of the stack with what is noted when an address is passed where intervals end.
@@ -50,8 +49,9 @@ pub fn count<'p>(
     let mut program = Program::new(target, settings, event.and_then(KernelEvent::other_thread));
     let ends = || sections.iter().filter_map(|section| section.aggregate.end());
     let is_split = ends().any(|interval| interval.is_split);
+    let has_stacks = ends().any(|interval| interval.notes.blocked);
     let pass = match ends().next() {
-        Some(_) => program.passed(is_split).map_err(|_| ProgramError::TooManyFields)?,
+        Some(_) => program.passed(is_split, has_stacks).map_err(|_| ProgramError::TooManyFields)?,
         None => PassWords { time: KEY, split: None },
     };
     let stack = program.stack.clone();
@@ -115,11 +115,11 @@ impl Aggregate {
 impl Program<'_> {
     /// Notes the time when the address is passed, in a word of the stack. The time that the program takes
     /// is no part of an interval that ends there, and an interval that begins there too takes none.
-    fn passed(&mut self, is_split: bool) -> Result<PassWords, Uncompilable> {
+    fn passed(&mut self, is_split: bool, has_stacks: bool) -> Result<PassWords, Uncompilable> {
         let time = self.stack.push()?;
         self.code.call(Helper::KtimeGetNs);
         self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
-        let split = if is_split { Some(self.passed_off(time)?) } else { None };
+        let split = if is_split { Some(self.passed_off(time, has_stacks)?) } else { None };
         Ok(PassWords { time, split })
     }
 
@@ -129,8 +129,8 @@ impl Program<'_> {
         let is_tested = filter.is_some() || !aggregate.inputs().is_empty();
         self.start_inputs(inputs, is_tested, section.frame.as_ref())?;
         if let Some(filter) = filter {
-            if let Aggregate::Start(Interval { key: Pairing::Frame(of), .. }) = aggregate {
-                self.forget_call(inputs, of)?;
+            if let Aggregate::Start(interval @ Interval { key: Pairing::Frame(of), .. }) = aggregate {
+                self.forget_call(inputs, of, interval.notes)?;
             }
             self.filter(inputs, filter)?;
         }
@@ -190,7 +190,7 @@ impl Program<'_> {
                 self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
                 self.add_to_values(key, None, self.end)?;
             }
-            Aggregate::Start(interval @ Interval { key: of, by, is_split }) => {
+            Aggregate::Start(interval @ Interval { key: of, by, .. }) => {
                 self.interval_key(inputs, of.fields(), key, unread);
                 let start = self.push(interval.start_size())?;
                 if let By::Here(by) = by {
@@ -198,8 +198,8 @@ impl Program<'_> {
                     self.key(inputs, by, start + interval.by_offset() - 8, unread);
                 }
                 match of.is_frame() {
-                    true => self.start_call(key, start, *is_split)?,
-                    false => self.start(key, start, *is_split)?,
+                    true => self.start_call(key, start, interval)?,
+                    false => self.start(key, start, interval)?,
                 }
             }
             Aggregate::End(interval @ Interval { key: of, by, .. }) => {
@@ -409,10 +409,10 @@ impl Program<'_> {
 
     /// Notes a start, after those of its key that have no end yet. The last word of the key is its place
     /// among them.
-    fn start(&mut self, key: i16, start: i16, is_split: bool) -> Result<(), Uncompilable> {
-        let (place, end) = (key + KEY_SIZE as i16, self.end);
+    fn start(&mut self, key: i16, start: i16, interval: &Interval) -> Result<(), Uncompilable> {
+        let place = key + KEY_SIZE as i16;
         let (full, is_deep) = (self.code.label(), self.code.label());
-        self.first_start(key, start, is_split, full)?;
+        self.first_start(key, start, interval, full)?;
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, full);
@@ -424,60 +424,77 @@ impl Program<'_> {
         self.update(Map::Starts, key, start, ANY);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, full);
         self.add_one_to(Tally::Nested);
-        self.code.jump(end);
+        self.end_with(start, interval.notes);
         self.code.place(is_deep);
         // In the place of the last one.
         self.code.set(Reg::R1, -1i64 as u64);
         self.code.add_atomically(Reg::R0, START_NESTED, Reg::R1);
         self.code.store_immediate(Size::Eight, Reg::Frame, place, DEEPEST as i32 - 1);
-        self.replace_start(key, start, full);
-        Ok(())
+        self.replace_start(key, start, interval.notes, full)
+    }
+
+    /// Ends the program after a start was noted.
+    fn end_with(&mut self, start: i16, notes: StackNotes) {
+        if notes.are_wanted() {
+            self.opens(start);
+        }
+        self.code.jump(self.end);
     }
 
     /// Notes the start of a call. One at the same frame did not return.
-    fn start_call(&mut self, key: i16, start: i16, is_split: bool) -> Result<(), Uncompilable> {
+    fn start_call(&mut self, key: i16, start: i16, interval: &Interval) -> Result<(), Uncompilable> {
         let full = self.code.label();
-        self.first_start(key, start, is_split, full)?;
-        self.replace_start(key, start, full);
-        Ok(())
+        self.first_start(key, start, interval, full)?;
+        self.replace_start(key, start, interval.notes, full)
     }
 
     /// Notes a start if its key has none, and ends the program then. Leads to `full` if there is no space.
-    fn first_start(&mut self, key: i16, start: i16, is_split: bool, full: Label) -> Result<(), Uncompilable> {
+    fn first_start(&mut self, key: i16, start: i16, interval: &Interval, full: Label) -> Result<(), Uncompilable> {
+        let exists = self.code.label();
         self.code.store_immediate(Size::Eight, Reg::Frame, key + KEY_SIZE as i16, 0);
         self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
         // The time that this program takes so far is no part of the interval.
-        if is_split {
+        if interval.is_split {
             self.starts_off(start)?;
         } else {
             self.code.call(Helper::KtimeGetNs);
             self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
         }
         self.update(Map::Starts, key, start, NO_EXIST);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, exists);
+        self.end_with(start, interval.notes);
+        self.code.place(exists);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, EXISTS, full);
         Ok(())
     }
 
     /// Notes a start in place of another one, which stays without an end. `full` is where the program ends
     /// without space.
-    fn replace_start(&mut self, key: i16, start: i16, full: Label) {
+    fn replace_start(&mut self, key: i16, start: i16, notes: StackNotes, full: Label) -> Result<(), Uncompilable> {
         self.add_one_to(Tally::Unmatched);
+        if notes.are_wanted() {
+            self.closes_at(key)?;
+        }
         self.update(Map::Starts, key, start, ANY);
-        self.code.jump_if_immediate(JumpCondition::Equal, Reg::R0, 0, self.end);
+        self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, full);
+        self.end_with(start, notes);
         self.code.place(full);
         self.add_one_to(Tally::Full);
+        Ok(())
     }
 
     /// Forgets the start of a call at the frame of another one, whose hit may not be wanted. The first call did
     /// not return.
-    fn forget_call(&mut self, inputs: &[Input], frame: &KeyFields) -> Result<(), Uncompilable> {
+    fn forget_call(&mut self, inputs: &[Input], frame: &KeyFields, notes: StackNotes) -> Result<(), Uncompilable> {
         self.prepare_all(inputs, &frame.inputs().collect::<Vec<_>>())?;
         let stack = self.stack.clone();
         let key = self.push(START_KEY_SIZE)?;
         let (unread, absent) = (self.code.label(), self.code.label());
         self.interval_key(inputs, Some(frame), key, unread);
         self.code.store_immediate(Size::Eight, Reg::Frame, key + KEY_SIZE as i16, 0);
+        if notes.are_wanted() {
+            self.closes_at(key)?;
+        }
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapDeleteElem);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, absent);
@@ -537,6 +554,9 @@ impl Program<'_> {
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapDeleteElem);
         self.code.jump_if_immediate(JumpCondition::NotEqual, Reg::R0, 0, unmatched);
+        if let (Some((start, _)), true) = (split, interval.notes.are_wanted()) {
+            self.closes(start + START_TASK);
+        }
         // The start may have been noted after this program began: on another CPU, or here.
         self.code.jump_if(JumpCondition::GreaterEqual, Reg::R8, Reg::R7, in_order);
         self.code.copy(Reg::R7, Reg::R8);

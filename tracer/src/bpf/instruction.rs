@@ -195,6 +195,11 @@ pub enum Helper {
     TaskPtRegs = 175,
 }
 
+/// Flag of [`Helper::GetStack`] and [`Helper::GetStackid`]: the stack of the program (`BPF_F_USER_STACK`).
+pub(super) const USER_STACK: u64 = 1 << 8;
+/// Without the flag it is the stack of the kernel.
+pub(super) const KERNEL_STACK: u64 = 0;
+
 /// A map that a program uses. The session creates it and puts its file descriptor into the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Map {
@@ -229,6 +234,11 @@ pub enum Map {
     Parts,
     /// How long threads were off the CPUs (`crate::bpf::off_cpu`).
     OffCpu,
+    /// How long threads were blocked with each pair of stacks, and how often they were sampled with it
+    /// (`crate::aggregate::StackSum`).
+    StackSums,
+    /// What had no space in it, by the number of the `crate::aggregate::StackMoment`.
+    StackLosses,
     /// The stacks that are counted, by the numbers that the kernel gives them.
     Stacks,
     /// What is known of each thread (`crate::top::entry`).

@@ -17,6 +17,7 @@ mod read_again;
 pub mod slot;
 mod split;
 mod stack;
+pub mod stack_sums;
 pub mod top;
 pub mod trace;
 pub mod whole;

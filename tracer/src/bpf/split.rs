@@ -7,9 +7,10 @@
 use super::instruction::{Alu, Helper, JumpCondition as Jump, Map, Reg, Size};
 use super::off_cpu::WaitOffsets;
 use super::program::Program;
+use super::stack_sums::{SumWords, add_blocked};
 use crate::aggregate::{
-    FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, PART_LONGEST, PART_SHORTEST, PART_SUM, SINCE, START_OFF,
-    START_QUEUED, START_SIZE, START_TASK, SUM_BUCKET, UNKNOWN,
+    FIRST_NOTED, IntervalPart, LAST, NOTHING, OFF, OFF_CPU_SIZE, OPEN, PART_LONGEST, PART_SHORTEST, PART_SUM, SINCE,
+    STACKS, START_OFF, START_QUEUED, START_SIZE, START_TASK, SUM_BUCKET, UNKNOWN,
 };
 use crate::histogram::FINE;
 use crate::plan::Uncompilable;
@@ -33,11 +34,11 @@ pub(super) struct SplitWords {
 
 impl Program<'_> {
     /// Notes how long the thread was off the CPUs at the time in a word, which is set anew if it has left its CPU
-    /// since.
-    pub(super) fn passed_off(&mut self, time: i16) -> Result<SplitWords, Uncompilable> {
+    /// since. `has_stacks` says that the stacks are noted with which it is blocked.
+    pub(super) fn passed_off(&mut self, time: i16, has_stacks: bool) -> Result<SplitWords, Uncompilable> {
         let words = SplitWords { off: self.stack.push()?, queued: self.stack.push()?, first_noted: self.stack.push()? };
         let SplitWords { off, queued, first_noted } = words;
-        let (unknown, done) = (self.code.label(), self.code.label());
+        let (unknown, is_read, done) = (self.code.label(), self.code.label(), self.code.label());
         self.code.call(Helper::GetCurrentTask);
         self.code.store(Size::Eight, Reg::Frame, queued, Reg::R0);
         self.map_and_key(Map::OffCpu, queued);
@@ -51,10 +52,14 @@ impl Program<'_> {
             if attempt < TRIES {
                 self.code.load(Size::Eight, Reg::R1, Reg::R8, LAST);
                 self.code.load(Size::Eight, Reg::R2, Reg::Frame, time);
-                self.code.jump_if(Jump::LessEqual, Reg::R1, Reg::R2, done);
+                self.code.jump_if(Jump::LessEqual, Reg::R1, Reg::R2, is_read);
                 self.code.call(Helper::KtimeGetNs);
                 self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
             }
+        }
+        self.code.place(is_read);
+        if has_stacks {
+            self.add_last_time()?;
         }
         self.code.jump(done);
         self.code.place(unknown);
@@ -63,6 +68,66 @@ impl Program<'_> {
         self.code.store(Size::Eight, Reg::Frame, first_noted, Reg::R1);
         self.code.place(done);
         Ok(words)
+    }
+
+    /// Adds the last time off a CPU of this thread, whose value in `Map::OffCpu` is in `R8`, to the sum of its stacks.
+    fn add_last_time(&mut self) -> Result<(), Uncompilable> {
+        let WaitOffsets { run_delay, last_arrival } = self.waits.ok_or(Uncompilable::Types)?;
+        let (stack, done) = (self.stack.clone(), self.code.label());
+        let words = SumWords { key: self.push(16)?, value: self.push(16)? };
+        self.stack = stack;
+        self.read_task(last_arrival, words.value);
+        self.read_task(run_delay, words.key);
+        self.code.load(Size::Eight, Reg::R2, Reg::Frame, words.value);
+        self.code.load(Size::Eight, Reg::R1, Reg::R8, SINCE);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, done);
+        self.code.alu(Alu::Sub, Reg::R2, Reg::R1);
+        self.code.store(Size::Eight, Reg::Frame, words.value, Reg::R2);
+        self.code.load(Size::Eight, Reg::R3, Reg::Frame, words.key);
+        add_blocked(&mut self.code, words);
+        self.code.place(done);
+        Ok(())
+    }
+
+    /// Notes that an interval is open in this thread, whose `task_struct` is in a start on the stack.
+    pub(super) fn opens(&mut self, start: i16) {
+        let unknown = self.code.label();
+        self.map_and_key(Map::OffCpu, start + START_SIZE as i16 + START_TASK);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unknown);
+        self.code.set(Reg::R1, 1);
+        self.code.add_atomically(Reg::R0, OPEN, Reg::R1);
+        self.code.place(unknown);
+    }
+
+    /// Notes that an interval is not open any more, which began at the time in `R7` in the thread whose `task_struct`
+    /// is in a word.
+    pub(super) fn closes(&mut self, task: i16) {
+        let unknown = self.code.label();
+        self.map_and_key(Map::OffCpu, task);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unknown);
+        // It was not noted then, or another thread has the address now.
+        self.code.load(Size::Eight, Reg::R1, Reg::R0, FIRST_NOTED);
+        self.code.jump_if(Jump::Greater, Reg::R1, Reg::R7, unknown);
+        self.code.set(Reg::R1, u64::MAX);
+        self.code.add_atomically(Reg::R0, OPEN, Reg::R1);
+        self.code.place(unknown);
+    }
+
+    /// The same for the interval whose start has a key, if one has it.
+    pub(super) fn closes_at(&mut self, key: i16) -> Result<(), Uncompilable> {
+        let (task, absent) = (self.stack.push()?, self.code.label());
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, absent);
+        self.code.load(Size::Eight, Reg::R7, Reg::R0, 0);
+        self.code.load(Size::Eight, Reg::R1, Reg::R0, START_SIZE as i16 + START_TASK);
+        self.code.store(Size::Eight, Reg::Frame, task, Reg::R1);
+        self.closes(task);
+        self.code.place(absent);
+        self.stack.pop();
+        Ok(())
     }
 
     /// Notes in a start on the stack the time, and how long the thread was off the CPUs until then. From now on
@@ -84,6 +149,7 @@ impl Program<'_> {
             self.code.store_immediate(Size::Eight, Reg::Frame, value + word, 0);
         }
         self.code.store(Size::Eight, Reg::Frame, value + FIRST_NOTED, Reg::R0);
+        self.code.store_immediate(Size::Eight, Reg::Frame, value + STACKS, NOTHING as i32);
         self.update(Map::OffCpu, task, value, NO_EXIST);
         self.map_and_key(Map::OffCpu, task);
         self.code.call(Helper::MapLookupElem);

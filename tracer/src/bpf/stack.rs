@@ -4,17 +4,13 @@
 //! it makes the pages present if it may sleep. A stack can end before the size that is asked for: then it is
 //! copied piece by piece, and the piece that cannot be read as far as its page.
 
-use super::instruction::{Alu, Helper, JumpCondition, Reg, Size};
+use super::instruction::{Alu, Helper, JumpCondition, KERNEL_STACK, Reg, Size, USER_STACK};
 use super::program::Program;
 use crate::arch::Platform;
 use crate::plan::Uncompilable;
 use crate::record::Layout;
 use crate::record::stack::{MEMORY, REGISTERS, REGISTERS_SIZE, STACK_SIZE};
 
-/// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
-pub(super) const USER_STACK: u64 = 1 << 8;
-/// The stack of the kernel.
-pub(super) const KERNEL_STACK: u64 = 0;
 /// The size of a page, or a part of it.
 const PAGE: i32 = 4096;
 /// The most pieces in which a stack is copied.

@@ -57,6 +57,31 @@ pub struct Interval {
     pub by: By,
     /// Whether the time on a CPU, the wait for one and the rest are told apart.
     pub is_split: bool,
+    /// The stacks that are noted meanwhile, if they are.
+    pub notes: StackNotes,
+}
+
+/// Which stacks of a thread are noted during its intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackNotes {
+    /// Those with which it is blocked.
+    pub blocked: bool,
+    /// Those with which it is on a CPU, in samples.
+    pub on_cpu: bool,
+}
+
+impl StackNotes {
+    /// Whether it must be known if a thread is in an interval.
+    #[must_use]
+    pub fn are_wanted(self) -> bool {
+        self.blocked || self.on_cpu
+    }
+
+    /// What either wants.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { blocked: self.blocked || other.blocked, on_cpu: self.on_cpu || other.on_cpu }
+    }
 }
 
 /// What a start and its end have in common.

@@ -19,7 +19,7 @@ mod tests;
 mod user_texts;
 mod whole;
 
-pub use aggregate::{Aggregate, By, Interval, KeyFields, Pairing};
+pub use aggregate::{Aggregate, By, Interval, KeyFields, Pairing, StackNotes};
 pub use argument::{
     DoubtfulSource, DoubtfulValues, MAX_TEXT, Placeholder, PlannedArgument, Reading, Source, Uncompilable, UnreadReason,
 };

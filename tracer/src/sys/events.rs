@@ -12,6 +12,7 @@ use crate::bpf::{Code, Map, program};
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 /// The type of links to events (`BPF_PERF_EVENT`).
 const PERF_EVENT: u32 = 41;
+pub(super) const TYPE_SOFTWARE: u32 = 1;
 pub(super) const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_EVENT_IOC_SET_BPF`.
 const SET_BPF: libc::c_ulong = 0x4004_2408;
@@ -48,6 +49,11 @@ impl Attributes {
     /// Of a uprobe: the address of the path of the file, and the offset there.
     pub(super) fn at(self, path: u64, offset: u64) -> Self {
         Self { address: path, length: offset, ..self }
+    }
+
+    /// With a sample each time that the event has counted so much.
+    pub(super) fn every(self, sample_period: u64) -> Self {
+        Self { sample_period, ..self }
     }
 
     /// Readable as soon as there is a record.

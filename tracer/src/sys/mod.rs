@@ -9,6 +9,7 @@ mod eventfd;
 mod events;
 mod floor;
 pub mod groups;
+mod interval_stacks;
 pub mod lease;
 mod limits;
 pub mod mapped;

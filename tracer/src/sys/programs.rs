@@ -11,10 +11,11 @@ use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::error::Error;
 use super::events::EventPrograms;
+use super::interval_stacks::STACKS;
 use super::notices::Notices;
 use super::off_cpu::OffCpu;
 use super::processes::{Among, TaskNumbers};
-use super::request::{Mode, Scope, SessionError, has_split};
+use super::request::{Mode, Scope, SessionError, has_split, stack_notes};
 use super::ring::RingBuffer;
 use super::uprobes::{UprobeLink, Uprobes};
 use crate::aggregate::{
@@ -78,8 +79,6 @@ impl Kernel {
 const CLOSERS: usize = 64;
 /// The most sites of an address that share a program. The kernel checks no program that is much longer.
 const MOST_SECTIONS: usize = 16;
-/// The most stacks that are counted. Each takes half a KiB.
-const STACKS: u32 = 1 << 16;
 /// How many sites there can be at least, also those of files that are mapped later.
 const SITES: u32 = 1 << 14;
 
@@ -160,7 +159,7 @@ impl Programs {
     /// Attaches the programs of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
         if let (Mode::Count { most_values: most, .. }, None, true) = (self.mode, &self.off_cpu, has_split(plan)) {
-            self.off_cpu = Some(OffCpu::start(most)?);
+            self.off_cpu = Some(OffCpu::start(most, stack_notes(plan))?);
         }
         let entries = self.entries(plan)?;
         let (groups, events) = self.programs(plan)?;
@@ -173,7 +172,9 @@ impl Programs {
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
-            Map::OffCpu => off_cpu.as_ref().map_or(-1, OffCpu::descriptor),
+            Map::OffCpu | Map::StackSums | Map::StackLosses => {
+                off_cpu.as_ref().map_or(-1, |off_cpu| off_cpu.descriptor(map))
+            }
             map => maps.get(&map).map_or(-1, bpf::KernelMap::descriptor),
         };
         for (code, event, site) in events {
@@ -218,7 +219,8 @@ impl Programs {
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {
-            Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared | Map::OffCpu => return Ok(()),
+            Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared => return Ok(()),
+            Map::OffCpu | Map::StackSums | Map::StackLosses => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Stacks => {
                 let entries = STACKS.min(most.next_power_of_two());
@@ -587,6 +589,7 @@ impl Programs {
             totals,
             stacks: self.counted_stacks(&values)?,
             values,
+            interval_stacks: self.off_cpu.as_ref().map(OffCpu::stacks).transpose()?.flatten().unwrap_or_default(),
             split: self.maps.get(&Map::Parts).map(|map| Ok(SplitTimes::of_values(&map.values(0)?))).transpose()?,
         })
     }

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::groups::Group;
 use crate::bpf::program::ProgramError;
-use crate::plan::{Aggregate, Plan};
+use crate::plan::{Aggregate, Interval, Plan, StackNotes};
 use crate::record::stack::StackSettings;
 
 /// Which processes are watched.
@@ -77,6 +77,12 @@ pub enum SessionError {
         "the kernel does not say how long threads wait for a CPU (CONFIG_SCHED_INFO), or has no clock of a CPU where it is looked for"
     )]
     NoWaits,
+    /// The kernel refused the program that notes stacks when threads leave a CPU.
+    #[error("the stacks of blocked threads cannot be noted (--blocked): {0}")]
+    NoBlockedStacks(Error),
+    /// The kernel refused the program that samples CPUs.
+    #[error("the CPUs cannot be sampled (--oncpu): {0}")]
+    NoSamples(Error),
     /// The engine without BPF watches no events of the kernel.
     #[error("events of the kernel are watched with BPF only")]
     EventsNeedBpf,
@@ -93,15 +99,25 @@ pub enum SessionError {
     },
 }
 
+/// The intervals that start or end at the sites of a plan.
+fn intervals(plan: &Plan) -> impl Iterator<Item = &Interval> {
+    plan.sites.iter().filter_map(|site| match &site.aggregate {
+        Aggregate::Start(interval) | Aggregate::End(interval) => Some(interval),
+        _ => None,
+    })
+}
+
 /// Whether intervals are split.
 pub(super) fn has_split(plan: &Plan) -> bool {
-    plan.sites.iter().any(|site| match &site.aggregate {
-        Aggregate::Start(interval) | Aggregate::End(interval) => interval.is_split,
-        _ => false,
-    })
+    intervals(plan).any(|interval| interval.is_split)
+}
+
+/// Which stacks are noted during intervals.
+pub(super) fn stack_notes(plan: &Plan) -> StackNotes {
+    intervals(plan).fold(StackNotes::default(), |notes, interval| notes.or(interval.notes))
 }
 
 /// Whether the times between two markers are asked for.
 pub(super) fn has_intervals(plan: &Plan) -> bool {
-    plan.sites.iter().any(|site| matches!(site.aggregate, Aggregate::Start(_) | Aggregate::End(_)))
+    intervals(plan).next().is_some()
 }

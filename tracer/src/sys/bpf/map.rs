@@ -207,7 +207,7 @@ impl KernelMap {
 }
 
 /// The numbers of 8 bytes in some bytes.
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+pub(in crate::sys) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_ne_bytes(*word))
 }
 

@@ -14,12 +14,13 @@ pub(super) use call::{bpf, open};
 pub(super) use link::{
     At, LINK_CREATE, attach_many, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
 };
-pub(super) use map::{KernelMap, MapType, possible_cpus};
+pub(super) use map::{KernelMap, MapType, possible_cpus, words};
 
 const PROG_LOAD: libc::c_int = 5;
 
 const PROG_TYPE_KPROBE: u32 = 2;
 const PROG_TYPE_TRACEPOINT: u32 = 5;
+const PROG_TYPE_PERF_EVENT: u32 = 7;
 const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
@@ -70,6 +71,8 @@ pub(super) enum Kind {
     Tracepoint,
     /// It runs at an event of the kernel, and gets its record.
     Event,
+    /// It runs at the samples of an event of perf.
+    Sample,
     /// The same, and the verifier knows the types of the arguments.
     TypedTracepoint {
         /// The number of the `typedef` that describes the arguments.
@@ -94,6 +97,7 @@ pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
         Kind::Uprobes { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
         Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
         Kind::Event => (PROG_TYPE_TRACEPOINT, 0, 0),
+        Kind::Sample => (PROG_TYPE_PERF_EVENT, 0, 0),
         Kind::TypedTracepoint { arguments } => (PROG_TYPE_TRACING, TRACE_RAW_TP, arguments),
         Kind::Iterator { arguments } => (PROG_TYPE_TRACING, TRACE_ITER, arguments),
     };
