@@ -134,6 +134,54 @@ fn only_the_time_until_the_end_in_another_thread_counts() {
     assert_eq!(of("ender").0, 0, "{time}");
 }
 
+#[test]
+fn what_has_no_space_is_counted_and_said() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    program(folder.path());
+    // There is space for one of the three stacks.
+    let (printed, said) = smark(&["--blocked", "--json", "--max-values", "1"], folder.path(), &["10"]);
+    let time = time(&printed, &said);
+    let blocked = &time["blocked"];
+    let full = number(&blocked["no_stack"]["full"]);
+    assert_eq!(stacks(blocked).len(), 1, "{blocked}");
+    assert_eq!(number(&stacks(blocked)[0]["sum"]) + full, number(&blocked["sum"]), "{blocked}");
+    // Two of the three wait for 2 or 3 ms in each interval.
+    assert!(full >= 40_000_000, "{blocked}");
+    let split = number(&time["split"]["blocked"]["sum"]);
+    assert!((number(&blocked["sum"]) - split).abs() * 100 <= split, "{blocked}: {split}");
+    assert!(said.contains("in no stack: the kernel's table is full (--max-values)"), "{said}");
+}
+
+#[test(cases = [
+    "--time nap()",
+    "--time nap() --where pid>1",
+    "-e syscalls:sys_*_clock_nanosleep --time syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep",
+])]
+fn calls_and_events_of_the_kernel_are_blocked(what: &str) {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = fixture::workspace().join("tests/split/threads.c");
+    let source = std::fs::read_to_string(source).expect("the source");
+    compile(folder.path(), "threads", &source, &["-D_GNU_SOURCE"]);
+    let mut smark = Command::new(fixture::smark());
+    let smark = smark.args(["count", "-q", "--json", "--blocked"]).args(what.split(' '));
+    let printed = tools::run(smark.args(["--", "./threads", "calls"]).current_dir(folder.path()));
+    let time = time(&printed, "");
+    assert_eq!(number(&time["count"]), 20);
+    let naps = stacks(&time["blocked"]).iter().filter(|stack| stack["system_call"] == "clock_nanosleep");
+    let (periods, sum) =
+        naps.fold((0, 0), |(periods, sum), stack| (periods + number(&stack["periods"]), sum + number(&stack["sum"])));
+    // Each of the 20 sleeps for a millisecond.
+    assert!(periods == 20 && sum >= 20_000_000, "{time}");
+    let split = number(&time["split"]["blocked"]["sum"]);
+    assert!((number(&time["blocked"]["sum"]) - split).abs() * 100 <= split, "{time}");
+}
+
 /// Stacks in the folded form: their functions, the outermost first, with their numbers.
 fn folded(text: &str) -> Vec<(Vec<String>, i64)> {
     let line = |line: &str| {
