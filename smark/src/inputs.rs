@@ -9,7 +9,7 @@ use clap::Args;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::english;
-use simple_markers_resolver::marks::Mark;
+use simple_markers_resolver::marks::{Mark, TaskPoint};
 use simple_markers_resolver::notes::{NoteDescriptions, PLAIN_NOTES};
 use simple_markers_resolver::resolve::{
     self, DebugSourceKind, Detail, DiagnosticSeverity, Failure, Marker, Request, Resolution, ResolvedImage, Row,
@@ -50,6 +50,9 @@ pub(crate) struct Filters {
     /// Whether it is found out where async runtimes have the numbers of tasks.
     #[arg(skip)]
     pub(crate) finds_tasks: bool,
+    /// Whether the functions are marks that poll the tasks of async runtimes.
+    #[arg(skip)]
+    pub(crate) finds_polls: bool,
 }
 
 /// The options and operands that select files and markers.
@@ -81,6 +84,8 @@ pub(crate) struct MarkerSelection {
     /// The places that the user named, and those that no file has.
     marks: Arc<[Mark]>,
     pub(crate) unplaced: UnplacedMarks,
+    /// Where tasks are polled and woken. Their places follow those of the marks.
+    polls: Vec<Mark>,
 }
 
 /// How much is found out, for which kernels, and what is said of notes.
@@ -231,9 +236,11 @@ impl Filters {
         before: Option<UnplacedMarks>,
     ) -> anyhow::Result<MarkerSelection> {
         let selection = self.selection(&patterns)?;
-        let marks = Arc::clone(self.marks.read()?);
-        let mut unplaced = before.unwrap_or_else(|| UnplacedMarks::new(marks.len()));
+        let given = self.marks.read()?;
         let (folders, views) = (self.debug_folders(console), self.views.read(console.settings)?);
+        let polls = views.task_points().filter(|_| self.finds_polls).cloned();
+        let mut marks: Vec<Mark> = given.iter().cloned().chain(polls).collect();
+        let mut unplaced = before.unwrap_or_else(|| UnplacedMarks::new(marks.len()));
         let progress = Progress::start(console, inputs.len());
         let mut resolution = Resolution::default();
         // A place is searched in libraries only if no program has it.
@@ -269,7 +276,14 @@ impl Filters {
         }
         drop(progress);
         resolution.number();
-        Ok(MarkerSelection { resolution, selection, patterns, marks, unplaced })
+        Ok(MarkerSelection {
+            resolution,
+            selection,
+            patterns,
+            marks: Arc::clone(given),
+            unplaced,
+            polls: marks.split_off(given.len()),
+        })
     }
 
     /// The folders with separate debug files.
@@ -284,6 +298,7 @@ impl Filters {
     pub(crate) fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
         let mut selection = Selection::default();
         match (self.marks.is_empty(), self.marks.are_beside) {
+            (true, _) if self.finds_polls => selection.add_marks_beside(),
             (true, _) => {}
             (false, true) => selection.add_marks_beside(),
             (false, false) => selection.add_marks(),
@@ -353,6 +368,20 @@ impl MarkerSelection {
         let messages = self.unplaced.messages(marks);
         messages.iter().for_each(|message| console.error(message));
         if messages.is_empty() { Status::Done } else { Status::NoMatch }
+    }
+
+    /// Why no polls are known of an image that has a runtime's tasks; `None` if they are known, or were not searched.
+    pub(crate) fn without_polls(&self, image: &ResolvedImage) -> Option<String> {
+        let has_polls = image.markers.iter().any(|marker| marker.task_point == Some(TaskPoint::PollBegin));
+        let task = image.tasks.first().filter(|_| !has_polls && !self.polls.is_empty())?;
+        let numbered = self.polls.iter().enumerate().find(|(_, mark)| task.polls.contains(&mark.name));
+        Some(match numbered {
+            Some((number, mark)) => match self.unplaced.problem(self.marks.len() + number) {
+                Some(problem) => format!("{}: {}", mark.name, english::marks::problem(problem)),
+                None => format!("{}: it is in another file", mark.name),
+            },
+            None => format!("the view of {} names no function that polls", task.variable),
+        })
     }
 
     /// Reports what is wrong with the files.

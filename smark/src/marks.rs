@@ -134,6 +134,11 @@ impl UnplacedMarks {
         numbered.filter_map(|(number, problem)| problem.as_ref().map(|_| number)).collect()
     }
 
+    /// Why a mark has no place; `None` if it has one.
+    pub(crate) fn problem(&self, mark: usize) -> Option<&MarkProblem> {
+        self.0.get(mark)?.as_ref()
+    }
+
     /// What is said of each mark that has no place.
     pub(crate) fn messages(&self, marks: &[Mark]) -> Vec<String> {
         let message = |(mark, problem): (&Mark, &Option<MarkProblem>)| {

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
 use simple_markers_tracer::record::stack::{COPY_SIZES, ProgramStack, StackSettings};
 use simple_markers_tracer::sys::Mode;
@@ -19,7 +18,7 @@ use crate::quantity;
 use crate::rates;
 use crate::sinks::{Form, Setting, SlowIntervals};
 use crate::source::drain;
-use crate::watch::{self, Buffer, STATUS, Watch, events, under_heading};
+use crate::watch::{self, Buffer, STATUS, TaskOption, Watch, events, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -51,7 +50,7 @@ pub(crate) struct Trace {
     force: bool,
     /// Instead of hits, print how often each marker was hit in each interval of this length, 100ms for example; for sums see
     /// `smark count --every`
-    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "limit", "buffer"])]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "task", "polls", "limit", "buffer"])]
     every: Option<Duration>,
     /// Print the stack of each hit. `fp`, which is meant without HOW, follows frame pointers: at most 64 frames. `dwarf` copies 8K of
     /// the stack, `dwarf,SIZE` another size up to 64K, and follows the call frame information of the files: no frame pointers are
@@ -71,6 +70,8 @@ pub(crate) struct Trace {
     /// Print only the intervals of --time that take this long or longer, each with the hits of its thread or its key
     #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time")]
     slow: Option<Duration>,
+    #[command(flatten)]
+    task: TaskOption,
     #[command(flatten)]
     buffer: Buffer,
 }
@@ -120,6 +121,8 @@ EXAMPLES
       smark trace --every 100ms -p $(pidof server)
   The requests that take 10 ms or longer, each with what its thread passed, and what the kernel did in it:
       smark trace --time request:begin..request:end --slow 10ms -e sched:sched_switch -p $(pidof server)
+  Which task of tokio passes a marker:
+      smark trace --task http:request -p $(pidof server)
   What happens in a container:
       smark trace --container web
   What the kernel did in the meantime, in the same order:
@@ -147,7 +150,7 @@ enum Print {
 
 impl Trace {
     fn options(self) -> anyhow::Result<TraceOptions> {
-        let Self { watch, form, output, force, every, stack, kstack, time, key, slow, buffer } = self;
+        let Self { watch, form, output, force, every, stack, kstack, task, time, key, slow, buffer } = self;
         let mut print = match every {
             Some(every) => Print::Rates { every, json: form.json },
             None => {
@@ -160,7 +163,7 @@ impl Trace {
                 Print::Hits { form, mode: buffer.mode(stacks), stacks, slow }
             }
         };
-        let watch = watch.options(Question::Hits)?;
+        let watch = watch.options_of_hits(task)?;
         if let Print::Hits { slow: Some(slow), .. } = &mut print {
             slow.doubtful = watch.doubtful();
         }
@@ -184,6 +187,7 @@ impl Trace {
                     names: events::names(&watching.plan),
                     functions: Box::new(watching.functions(console)),
                     colour,
+                    has_tasks: watching.watch.notes_tasks,
                     stacks: stacks.is_any().then(|| watching.stacks(console)),
                 };
                 let sink = match slow {

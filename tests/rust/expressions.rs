@@ -258,7 +258,7 @@ fn the_kernel_computes_what_we_compute() {
         platform: Platform::HOST,
     });
     let (name, file, format) = (Arc::from("registers:set"), Arc::from("registers.c"), Arc::from(""));
-    plan.markers.push(PlannedMarker { image: 0, name, file, line: 1, format, sites: 1, event: None });
+    plan.markers.push(PlannedMarker { image: 0, name, file, line: 1, format, sites: 1, task_point: None, event: None });
     plan.sites = inputs
         .chunks(MAX_WORDS)
         .map(|inputs| PlannedSite {
@@ -275,6 +275,7 @@ fn the_kernel_computes_what_we_compute() {
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
             members: Vec::new(),
+            notes_task: false,
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

@@ -8,8 +8,10 @@ use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
-use simple_markers_tests::tools::{ended, output, run};
+use simple_markers_tests::tools::{ended, find, output, run};
 use simple_markers_tests::watched::{can_watch, compile};
+
+use crate::timeline::{decoded, interned};
 
 /// A crate `tokio` that keeps the task as tokio does: a structure with a destructor, and a number that is never 0.
 /// Tasks go from thread to thread between the markers.
@@ -48,13 +50,13 @@ mod runtime {
 }
 
 #[inline(never)]
-fn begin(task: u64) {
-    simple_mark!(work:begin, "%lu", keep task);
+fn begin(number: u64) {
+    simple_mark!(work:begin, "%lu", keep number);
 }
 
 #[inline(never)]
-fn end(task: u64) {
-    simple_mark!(work:end, "%lu", keep task);
+fn end(number: u64) {
+    simple_mark!(work:end, "%lu", keep number);
 }
 
 fn main() {
@@ -97,6 +99,120 @@ int main(void) {
 }
 "#;
 
+/// A crate `async_std` that keeps the task as async-std does: a pointer, which is null outside of a task.
+const POINTER: &str = r#"
+use simple_markers::simple_mark;
+
+mod task {
+    pub mod task_locals_wrapper {
+        use std::cell::Cell;
+        use std::ptr;
+
+        pub struct TaskId(#[allow(dead_code)] usize);
+
+        pub struct Task {
+            #[allow(dead_code)]
+            name: Option<String>,
+            #[allow(dead_code)]
+            id: TaskId,
+        }
+
+        pub struct TaskLocalsWrapper {
+            #[allow(dead_code)]
+            task: Task,
+        }
+
+        thread_local! {
+            static CURRENT: Cell<*const TaskLocalsWrapper> = Cell::new(ptr::null_mut());
+        }
+
+        pub fn run(number: usize, polled: impl FnOnce()) {
+            let wrapper = TaskLocalsWrapper { task: Task { name: None, id: TaskId(number) } };
+            CURRENT.with(|current| current.set(std::hint::black_box(&wrapper)));
+            polled();
+            CURRENT.with(|current| current.set(ptr::null()));
+        }
+    }
+}
+
+#[inline(never)]
+fn step(number: usize) {
+    simple_mark!(work:step, "%zu", keep number);
+}
+
+fn main() {
+    step(0);
+    for number in 1..=20 {
+        task::task_locals_wrapper::run(number, || step(number));
+    }
+    step(0);
+}
+"#;
+
+/// A runtime in C that polls tasks in two threads by a fixed order, one inside another one, and prints each poll with
+/// its task and thread.
+const POLLS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+#include "simple_marker.h"
+
+struct task { int state; long number; struct task *inner; };
+__thread struct { int depth; long number; } current_task;
+
+__attribute__((noinline)) static void work(long number) { simple_mark_keep(work:step, "%ld", number); }
+
+void run(struct task *t);
+
+/// With optimisation `run` leaves for it by a tail call.
+__attribute__((noinline)) void step(struct task *t) {
+    long outer = current_task.number;
+    current_task.number = t->number;
+    work(t->number);
+    if (t->inner) run(t->inner);
+    t->state++;
+    current_task.number = outer;
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void run(struct task *t) {
+    printf("%ld %ld\n", t->number, (long)syscall(SYS_gettid));
+    step(t);
+}
+
+static struct task one = { 0, 1, 0 }, two = { 0, 2, 0 }, three = { 0, 3, &two };
+static const struct { int thread; struct task *task; } order[] = {
+    { 0, &one }, { 0, &two }, { 1, &one }, { 1, &one }, { 0, &three }, { 1, &two }, { 0, &one },
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static unsigned turn;
+
+static void *thread(void *number) {
+    pthread_mutex_lock(&lock);
+    while (turn < sizeof order / sizeof *order) {
+        if (order[turn].thread == (int)(long)number) {
+            run(order[turn++].task);
+            pthread_cond_broadcast(&moved);
+        } else {
+            pthread_cond_wait(&moved, &lock);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int main(void) {
+    pthread_t both[2];
+    for (long number = 0; number < 2; number++) pthread_create(&both[number], 0, thread, (void *)number);
+    for (int number = 0; number < 2; number++) pthread_join(both[number], 0);
+    work(0);
+    return 0;
+}
+"#;
+
 fn objects(command: &str, options: &[&str], program: &Path) -> Vec<Json> {
     let mut smark = Command::new(fixture::smark());
     let ended = ended(smark.args([command, "--json"]).args(options).arg("--").arg(program));
@@ -110,14 +226,64 @@ fn by_task(objects: &[Json], marker: &str) -> BTreeMap<u64, u64> {
     pairs.map(|pair| (pair[0].as_u64().expect("a task"), pair[1].as_u64().expect("a count"))).collect()
 }
 
+/// Asserts that hits are shown and recorded with their tasks.
+fn assert_shown_and_recorded(program: &Path) {
+    for marker in ["work:begin", "work:end"] {
+        assert_tasks(&objects("trace", &["--task"], program), marker);
+        // The filter needs it too.
+        let chosen = objects("trace", &["--task", "--where", "task == 4", marker], program);
+        let tasks = chosen.iter().filter(|it| it["marker"] == marker).map(|it| it["task"].as_u64());
+        assert_eq!(tasks.collect::<Vec<_>>(), [Some(4); 4]);
+    }
+    assert!(objects("trace", &[], program).iter().all(|it| it.get("task").is_none()));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("recording");
+    let path = recording.to_str().expect("UTF-8");
+    run(Command::new(fixture::smark()).args(["record", "--task", "-o", path, "--"]).arg(program));
+    let (text, _) = said_by(&["report", "--json"], &recording);
+    let read: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_tasks(&read, "work:begin");
+    assert_tasks(&read, "work:end");
+    let (text, _) = said_by(&["report", "work:begin"], &recording);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("work:begin")).collect();
+    assert!(lines[5].contains(" task 3       work:begin: 3") && !lines[15].contains("task"), "{text}");
+    let (text, _) = said_by(&["report", "--json", "--by", "task", "work:end"], &recording);
+    let counted: Vec<Json> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let expected = BTreeMap::from([(0, 1), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]);
+    assert_eq!(by_task(&counted, "work:end"), expected);
+    let (text, _) = said_by(&["report", "--where", "task == 3 || task == 0", "work:end"], &recording);
+    assert_eq!(text.lines().count(), 4, "{text}");
+    let (text, _) = said_by(&["report", "--json", "--time", "work:begin..work:end", "--key", "task"], &recording);
+    assert!(text.contains(r#""count":16,"#), "{text}");
+    if find("babeltrace2").is_some() {
+        let read = output(Command::new("babeltrace2").arg(&recording)).stdout;
+        let read = String::from_utf8_lossy(&read).into_owned();
+        let of = |number: u64| {
+            read.lines().filter(|line| line.ends_with(&format!("{{ number = {number}, task = {number} }}"))).count()
+        };
+        assert_eq!([1, 5, 0].map(of), [2, 10, 2], "{read}");
+    }
+
+    // Without the option a recording has none, and says so.
+    run(Command::new(fixture::smark()).args(["record", "--force", "-o", path, "--"]).arg(program));
+    let (_, said) = said_by(&["report", "--by", "task", "work:end"], &recording);
+    assert_eq!(said, "smark: task: the recording has no tasks; smark record --task notes them\n");
+}
+
 #[test]
 fn hits_are_counted_and_paired_by_task() {
     if !can_watch() {
         return;
     }
-    let fixture = Fixture::new("tokio").file("src/main.rs", RUST);
-    fixture::succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g -Clink-arg=-Wl,--build-id"));
-    let program = fixture.built("tokio");
+    let built = |source: &str| {
+        let fixture = Fixture::new("tokio").file("src/main.rs", source);
+        fixture::succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g -Clink-arg=-Wl,--build-id"));
+        fixture.built("tokio")
+    };
+    assert_shown_and_recorded(&built(&with_plain_numbers()));
+    let program = built(RUST);
+    assert_shown_and_recorded(&program);
     let expected = BTreeMap::from([(0, 1), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]);
     assert_eq!(by_task(&objects("count", &["--by", "task"], &program), "work:begin"), expected);
     let chosen = objects("trace", &["--where", "task == 4 || task == 0", "work:end"], &program);
@@ -137,6 +303,51 @@ fn hits_are_counted_and_paired_by_task() {
     assert_eq!(by_task(&objects("count", &["--plan", plan, "--by", "task"], &stripped), "work:end"), expected);
 }
 
+/// The program with a number that may be 0, as tokio keeps it up to 1.35.
+fn with_plain_numbers() -> String {
+    let plain = RUST.replace("use std::num::NonZeroU64;", "");
+    plain
+        .replace("allow(dead_code)] NonZeroU64", "allow(dead_code)] u64")
+        .replace("NonZeroU64::new(task).map(Id)", "(task != 0).then_some(Id(task))")
+}
+
+/// The task of each hit as the program says it: its argument, which is null outside of a task.
+fn assert_tasks(objects: &[Json], marker: &str) {
+    let tasks: Vec<_> = objects.iter().filter(|it| it["marker"] == marker).collect();
+    let said: Vec<u64> = tasks.iter().map(|it| it["args"][0]["value"].as_u64().expect("the argument")).collect();
+    let expected =
+        (1..=5).flat_map(|task| std::iter::repeat_n(task, usize::try_from(task).expect("a count"))).chain([0]);
+    assert_eq!(said, expected.collect::<Vec<_>>());
+    for (hit, said) in tasks.iter().zip(said) {
+        let task = if said == 0 { Json::Null } else { said.into() };
+        assert_eq!(
+            (hit.get("task"), hit.get("task_why"), hit["args"].as_array().map(Vec::len)),
+            (Some(&task), None, Some(1)),
+            "{hit}"
+        );
+    }
+}
+
+fn said_by(arguments: &[&str], path: &Path) -> (String, String) {
+    let output = output(Command::new(fixture::smark()).args(arguments).arg(path));
+    (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_pointer_may_lead_to_the_task() {
+    if !can_watch() {
+        return;
+    }
+    let fixture = Fixture::new("async_std").file("src/main.rs", POINTER);
+    fixture::succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g"));
+    let traced = objects("trace", &["--task"], &fixture.built("async_std"));
+    let hits = traced.iter().filter(|it| it["marker"] == "work:step");
+    let tasks: Vec<_> =
+        hits.map(|it| (it["args"][0]["value"].as_u64(), it["task"].as_u64(), it.get("task_why"))).collect();
+    let expected = (0..=20).chain([0]).map(|number| (Some(number), Some(number).filter(|it| *it > 0), None));
+    assert_eq!(tasks, expected.collect::<Vec<_>>());
+}
+
 #[test]
 fn a_view_of_the_user_says_where_the_task_is() {
     if !can_watch() {
@@ -151,7 +362,129 @@ fn a_view_of_the_user_says_where_the_task_is() {
     assert_eq!(by_task(&counted, "work:begin"), BTreeMap::from([(1, 10), (2, 20), (3, 30)]));
     // A member that is not there.
     fs::write(&views, "current_task task number=id\n").expect("the file");
+    let traced = objects("trace", &["--views", views_path, "--task"], &program);
+    let unread = traced
+        .iter()
+        .filter(|it| it["marker"] == "work:begin" && it["task"].is_null() && it["task_why"] == "unreadable");
+    assert_eq!(unread.count(), 60);
     let mut smark = Command::new(fixture::smark());
     let output = output(smark.args(["count", "--views", views_path, "--by", "task", "--"]).arg(&program));
     assert!(String::from_utf8_lossy(&output.stderr).contains("it is not known which task runs"), "{output:?}");
+}
+
+/// Asserts that the timeline of a recording has the polls that a program printed, as tasks and threads in their order.
+fn assert_polls(recording: &Path, printed: &[(u64, u64)]) {
+    let file = recording.with_extension("pftrace");
+    let (_, said) = said_by(&["report", "--to", "perfetto", "-o", file.to_str().expect("UTF-8")], recording);
+    assert!(said.contains(&format!(", and {} polls in ", printed.len())), "{said}");
+    let packets = decoded(&file);
+    let data = packets[1].message("interned_data").expect("the names");
+    let names = interned(data, "debug_annotation_names");
+    // A track is a thread, or is called after its task.
+    let (mut threads, mut tasks) = (BTreeMap::new(), BTreeMap::new());
+    for track in packets.iter().filter_map(|packet| packet.message("track_descriptor")) {
+        match (track.message("thread"), track.message("process")) {
+            (Some(thread), _) => _ = threads.insert(track.number("uuid"), thread.number("tid")),
+            (None, Some(_)) => {}
+            (None, None) => _ = tasks.insert(track.number("uuid"), track.text("name")),
+        }
+    }
+    let (mut of_threads, mut of_tasks, mut hits, mut arrows) = (Vec::new(), Vec::new(), 0, Vec::new());
+    for packet in &packets {
+        let Some(event) = packet.message("track_event") else { continue };
+        let (time, track) = (packet.number("timestamp"), event.number("track_uuid"));
+        match (event.scalar("type").expect("a type"), threads.get(&track), tasks.get(&track)) {
+            ("TYPE_SLICE_BEGIN", Some(thread), _) => {
+                let task: u64 =
+                    event.text("name").strip_prefix("task ").and_then(|task| task.parse().ok()).expect("a task");
+                of_threads.push((time, (task, *thread)));
+                let flow = |of: &str| event.scalar(of).map(str::to_owned);
+                arrows.extend(flow("flow_ids").map(|flow| (flow, false, time)));
+                arrows.extend(flow("terminating_flow_ids").map(|flow| (flow, true, time)));
+            }
+            ("TYPE_SLICE_BEGIN", None, Some(task)) => {
+                assert_eq!(event.text("name"), "poll");
+                let own = event
+                    .message("debug_annotations")
+                    .expect("an annotation")
+                    .message("dict_entries")
+                    .expect("an entry");
+                assert_eq!(names[&own.number("name_iid")], "tid");
+                let task = task.strip_prefix("task ").and_then(|task| task.parse().ok()).expect("a task");
+                of_tasks.push((time, (task, own.number("uint_value"))));
+            }
+            ("TYPE_INSTANT", thread, Some(task)) => {
+                assert!(thread.is_none());
+                let argument = event.message("debug_annotations").expect("the argument");
+                hits += usize::from(*task == format!("task {}", argument.number("int_value")));
+            }
+            _ => {}
+        }
+    }
+    of_threads.sort_unstable();
+    of_tasks.sort_unstable();
+    let without_times = |polls: &[(u64, (u64, u64))]| polls.iter().map(|(_, poll)| *poll).collect::<Vec<_>>();
+    assert_eq!((without_times(&of_threads), without_times(&of_tasks)), (printed.to_vec(), printed.to_vec()));
+    assert_eq!(hits, printed.len(), "each poll passes the marker");
+    // Each arrow leads from the last poll of a task to the next one in another thread.
+    let mut last: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut expected = Vec::new();
+    for (time, (task, thread)) in of_threads {
+        if let Some((before, _)) = last.insert(task, (time, thread)).filter(|(_, other)| *other != thread) {
+            expected.push((before, time));
+        }
+    }
+    arrows.sort_unstable();
+    let found: Vec<(u64, u64)> = arrows.chunks(2).map(|arrow| (arrow[0].2, arrow[1].2)).collect();
+    assert!(arrows.chunks(2).all(|arrow| arrow[0].0 == arrow[1].0 && !arrow[0].1 && arrow[1].1));
+    expected.sort_unstable();
+    let mut found = found;
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test(cases = ["-O0", "-O2"], desk = [1])]
+fn polls_are_slices_of_tasks_and_threads(level: &str) {
+    if !can_watch() || find("protoc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "polls", POLLS, &["-pthread", level]);
+    let (views, recording) = (folder.path().join("tasks.views"), folder.path().join("recording"));
+    fs::write(&views, "current_task task number=number polls=run(t->number) tails=step()\n").expect("the file");
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["record", "--polls", "--views"]).arg(&views).arg("-o").arg(&recording).arg("--").arg(&program);
+    let printed = ended(&mut smark);
+    let number = |word: &str| word.parse::<u64>().expect("a number");
+    let poll = |line: &String| line.split_once(' ').map(|(task, thread)| (number(task), number(thread)));
+    let polls: Vec<(u64, u64)> = printed.lines().iter().filter_map(poll).collect();
+    assert_eq!(polls.iter().map(|(task, _)| *task).collect::<Vec<_>>(), [1, 2, 1, 1, 3, 2, 2, 1]);
+    assert_polls(&recording, &polls);
+    // The begins have the task, also where the thread has another one.
+    let (text, _) = said_by(&["report", "--json", "run()"], &recording);
+    let hits = text.lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
+    let tasks: Vec<_> =
+        hits.filter(|it| it["marker"] == "run()").map(|it| it["task"].as_u64().expect("a task")).collect();
+    assert_eq!(tasks, [1, 2, 1, 1, 3, 2, 2, 1]);
+}
+
+#[test]
+fn polls_that_are_not_known_are_told() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "coroutines", C, &["-pthread"]);
+    let views = folder.path().join("tasks.views");
+    for (polls, why) in [
+        ("", "the view of current_task names no function that polls"),
+        (" polls=absent()", "absent(): the debug information has no such function"),
+    ] {
+        fs::write(&views, format!("current_task task number=id|number{polls}\n")).expect("the file");
+        let mut smark = Command::new(fixture::smark());
+        let output = output(smark.args(["trace", "--polls", "--json", "--views"]).arg(&views).arg("--").arg(&program));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(&format!("its polls are not watched: {why}")), "{said}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(r#""task":3,"#), "the hits are shown nevertheless");
+    }
 }

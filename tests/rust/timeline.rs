@@ -13,7 +13,7 @@ use simple_markers_tests::tools::{find, output};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// The packets of a timeline.
-fn decoded(file: &Path) -> Vec<Message> {
+pub(crate) fn decoded(file: &Path) -> Vec<Message> {
     let folder = fixture::workspace().join("tests/perfetto");
     let mut protoc = Command::new("protoc");
     protoc.arg("--proto_path").arg(&folder).arg("--decode=perfetto.protos.Trace").arg(folder.join("trace.proto"));
@@ -54,7 +54,7 @@ struct Timeline {
 }
 
 /// The names with their numbers.
-fn interned(data: &Message, of: &str) -> HashMap<u64, String> {
+pub(crate) fn interned(data: &Message, of: &str) -> HashMap<u64, String> {
     data.messages(of).map(|one| (one.number("iid"), one.text("name"))).collect()
 }
 

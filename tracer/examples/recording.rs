@@ -113,6 +113,7 @@ fn plan() -> Plan {
             line: 1,
             format: "request %lu: %u sectors from %#lx, %d in flight".into(),
             sites: 1,
+            task_point: None,
             event: None,
         }],
         sites: vec![PlannedSite {
@@ -128,6 +129,7 @@ fn plan() -> Plan {
             frame: None,
             inputs: Vec::new(),
             members: Vec::new(),
+            notes_task: false,
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

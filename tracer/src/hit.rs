@@ -1,11 +1,13 @@
 //! A hit: a marker was passed, in a program that runs or in one that was recorded.
 
 use std::borrow::Cow;
+use std::num::NonZeroU64;
 
 use simple_markers_resolver::address::Vaddr;
 
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
+use crate::open_polls::TaskHit;
 use crate::plan::{ContextNumber, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
 use crate::record::stack::{CopiedStack, Stack};
 use crate::record::{Field, Layout, Record};
@@ -90,8 +92,38 @@ impl<'a> Hit<'a> {
         }
     }
 
-    /// Each argument and its value, or why it has none.
+    /// Each argument of the marker and its value, or why it has none.
     pub fn arguments(
+        &self,
+    ) -> impl Iterator<Item = (&'a PlannedArgument, Result<Value<'_>, Missing<'_>>)> + Clone + use<'_, 'a> {
+        self.fields().take(self.site.own_arguments().len())
+    }
+
+    /// The number of the async runtime's task that the thread ran, or why it is not known; `Ok(None)` if it ran
+    /// none. `None` if hits of the site do not note it.
+    #[must_use]
+    pub fn task(&self) -> Option<Result<Option<NonZeroU64>, Missing<'_>>> {
+        self.site.task_argument()?;
+        let (_, value) = self.fields().last()?;
+        Some(value.map(|value| match value {
+            Value::Number { bits, .. } => NonZeroU64::new(bits),
+            Value::Text { .. } | Value::Null | Value::Array { .. } | Value::Whole(_) => None,
+        }))
+    }
+
+    /// The hit as one in an async runtime, whose first argument is the frame ([`PlannedMarker::task_point`]).
+    #[must_use]
+    pub fn of_task(&self) -> TaskHit {
+        let frame = match self.values().next() {
+            Some(Ok(Value::Number { bits, .. })) => Some(bits),
+            _ => None,
+        };
+        let task = self.task().and_then(|task| Some(task.ok()??.get()));
+        TaskHit { process: self.process, thread: self.thread, time: self.time, task, frame }
+    }
+
+    /// All that a recording has of the hit: the arguments, and behind them the number of the task if it is noted.
+    pub(crate) fn fields(
         &self,
     ) -> impl Iterator<Item = (&'a PlannedArgument, Result<Value<'_>, Missing<'_>>)> + Clone + use<'_, 'a> {
         let value = |number: usize, argument: &PlannedArgument| match &self.body {

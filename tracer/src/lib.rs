@@ -19,6 +19,7 @@ pub mod ftrace;
 pub mod function_names;
 pub mod histogram;
 pub mod hit;
+pub mod open_polls;
 pub mod order;
 pub mod perfetto;
 pub mod plan;

@@ -53,7 +53,7 @@ impl Format {
     /// The same with the names of the functions whose addresses values have.
     pub fn write_named(&self, hit: &Hit<'_>, functions: &dyn FunctionNames, out: &mut String) {
         let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
-        let shown = hit.site.arguments.iter().map(|argument| argument.shown.as_deref());
+        let shown = hit.site.own_arguments().iter().map(|argument| argument.shown.as_deref());
         let mut values = hit.values().zip(names.zip(shown.chain(std::iter::repeat(None))));
         for piece in &self.pieces {
             match piece {
@@ -273,7 +273,17 @@ pub fn json_named(hit: &Hit<'_>, functions: &dyn FunctionNames) -> Json {
         })
         .collect();
     let site = hit.address.map(|site| site.to_string());
-    object(hit, "marker", [("module", (*hit.image.module).into()), ("site", site.into()), ("args", args.into())])
+    let own = [("module", (*hit.image.module).into()), ("site", site.into()), ("args", args.into())];
+    let mut object = object(hit, "marker", own);
+    if let (Some(task), Some(members)) = (hit.task(), object.as_object_mut()) {
+        let (number, why) = match task {
+            Ok(task) => (task.map_or(Json::Null, |number| json_integer(number.get().into())), None),
+            Err(missing) => (Json::Null, Some(json_why(&missing))),
+        };
+        members.insert("task".to_owned(), number);
+        members.extend(why.map(|why| ("task_why".to_owned(), why.into())));
+    }
+    object
 }
 
 /// An event of the kernel as a JSON object (`docs/live.md`), with the kernel's text.

@@ -26,15 +26,16 @@ use super::unit::{Die, is_cxx};
 use super::units::Units;
 use super::unsupported::{ExceptionTableProblem, Unsupported};
 use super::variable_location::VariableLocation;
+use super::views::TaskSpot;
 use gimli::constants as dw;
 
 use crate::address::Vaddr;
 use crate::error::{DwarfProblem, Error};
-use crate::location::{Expr, InfoOffset, Node, Piece, Processor, Source};
+use crate::location::{Binary, Expr, InfoOffset, Node, Piece, Processor, Source, Unary, ValueType};
 use crate::types::{Language, Type, TypePath};
 #[cfg(any(test, feature = "fuzzing"))]
 use crate::views::NO_VIEWS;
-use crate::views::ViewTable;
+use crate::views::{TypeView, ViewTable};
 
 /// The debug information of an image, in layers. Each layer uses only the layers before it.
 #[derive(Debug)]
@@ -50,6 +51,20 @@ pub struct DebugInfo<'s> {
 /// [`DebugInfo::release`] drops nothing as long as no more units than this are known. A unit of the
 /// kernel takes a quarter of a megabyte.
 const KEPT_UNITS: usize = 32;
+
+/// The address so many bytes behind the one that a pointer has, without a branch. If that is null, it is the address of
+/// the pointer itself, where 8 bytes are 0. `None` if the computation would be too large.
+fn behind(pointer: &Expr, offset: u64) -> Option<Expr> {
+    let both = |operation, left: &Expr, right: Expr| Expr::new(Node::Binary(operation, left.clone(), right));
+    let target = Expr::new(Node::Memory { address: pointer.clone(), size: 8, to: ValueType::Generic })?;
+    // All ones if there is a target.
+    let mask = Expr::new(Node::Unary(Unary::Neg, both(Binary::Ne, &target, Expr::constant(0))?))?;
+    let distance = both(Binary::Minus, &both(Binary::Plus, &target, Expr::constant(offset))?, pointer.clone())?;
+    both(Binary::Plus, pointer, both(Binary::And, &distance, mask)?)
+}
+
+/// The number of the task that a thread runs: the name of the variable, its view, the address, and the type.
+type TaskNumber<'v> = (String, &'v TypeView, Expr, TypeRef);
 
 impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.
@@ -300,12 +315,12 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The numbers of the tasks that a thread runs, in the thread-local variables that views name: the view's name
-    /// of the variable, the address of the number, and its type.
+    /// of the variable, the view, the address of the number, and its type.
     ///
     /// # Errors
     ///
     /// The debug information of a unit is malformed.
-    pub(crate) fn task_numbers(&self, views: &ViewTable) -> Result<Vec<(String, Expr, TypeRef)>, Error> {
+    pub(crate) fn task_numbers<'v>(&self, views: &'v ViewTable) -> Result<Vec<TaskNumber<'v>>, Error> {
         let mut numbers = Vec::new();
         for (name, view) in views.tasks() {
             let path: Vec<&str> = view.scopes.iter().map(|scope| &**scope).chain([name]).collect();
@@ -316,11 +331,15 @@ impl<'s> DebugInfo<'s> {
                     continue;
                 };
                 let [Piece { source: Source::Memory(start), .. }] = &*location.pieces else { continue };
-                let Some((offset, of)) = self.types.task_number(view, of)? else { continue };
+                let Some(TaskSpot { pointer, offset, of }) = self.types.task_number(view, of)? else { continue };
                 let Node::ThreadLocal(start) = start.node() else { continue };
                 let Node::Constant(start) = start.node() else { continue };
-                let address = Expr::new(Node::ThreadLocal(Expr::constant(start.bits.wrapping_add(offset))));
-                numbers.extend(address.map(|address| (path.join("::"), address, of)));
+                let at = |offset: u64| Expr::new(Node::ThreadLocal(Expr::constant(start.bits.wrapping_add(offset))));
+                let address = match pointer {
+                    None => at(offset),
+                    Some(pointer) => at(pointer).and_then(|pointer| behind(&pointer, offset)),
+                };
+                numbers.extend(address.map(|address| (path.join("::"), view, address, of)));
             }
         }
         Ok(numbers)

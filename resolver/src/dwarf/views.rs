@@ -23,6 +23,18 @@ const LARGE_ELEMENTS: u64 = 16;
 /// The most items of a tuple or a variant.
 const MAX_ITEMS: usize = 64;
 
+/// Where a thread-local variable has the number of a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskSpot {
+    /// The offset in the variable of the pointer to what has the number; `None` if the variable has it itself. A null
+    /// pointer is no task.
+    pub(super) pointer: Option<u64>,
+    /// The offset of the number in bytes.
+    pub(super) offset: u64,
+    /// The type of the number.
+    pub(super) of: TypeRef,
+}
+
 /// A part of an object: its first bit, and its type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
@@ -93,12 +105,28 @@ impl Types<'_> {
         Ok(names)
     }
 
-    /// The number of a task in a thread-local variable: its offset in bytes, and its type. `None` if the view does
-    /// not fit the type of the variable.
-    pub(super) fn task_number(&self, view: &TypeView, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
+    /// The number of a task in a thread-local variable. `None` if the view does not fit the type of the variable.
+    pub(super) fn task_number(&self, view: &TypeView, of: TypeRef) -> Result<Option<TaskSpot>, Error> {
         let Some(part) = view.parts.iter().find(|part| &*part.name == "number") else { return Ok(None) };
-        let spot = self.spot(of, &part.paths)?.filter(|spot| spot.bit % 8 == 0 && spot.bits.is_none());
-        Ok(spot.map(|spot| (spot.bit / 8, spot.of)))
+        let bytes = |spot: Option<Spot>| spot.filter(|spot| spot.bit % 8 == 0 && spot.bits.is_none());
+        for path in part.paths.iter().filter(|path| path.place.is_none()) {
+            let mut outer_and_inner = path.of.splitn(2, |step| *step == ViewStep::Target);
+            let outer = bytes(self.walked(of, outer_and_inner.next().unwrap_or_default())?);
+            let (Some(outer), inner) = (outer, outer_and_inner.next()) else { continue };
+            match inner {
+                None => return Ok(Some(TaskSpot { pointer: None, offset: outer.bit / 8, of: outer.of })),
+                // A step behind a second pointer would count from that.
+                Some(inner) if inner.contains(&ViewStep::Target) => {}
+                Some(inner) => {
+                    let Some(target) = self.walked_step(outer, &ViewStep::Target)? else { continue };
+                    if let Some(found) = bytes(self.walked(target.of, inner)?) {
+                        let pointer = Some(outer.bit / 8);
+                        return Ok(Some(TaskSpot { pointer, offset: found.bit / 8, of: found.of }));
+                    }
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// What a view makes of a type. `None` if it does not fit.

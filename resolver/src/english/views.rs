@@ -24,6 +24,9 @@ fn problem(problem: &ViewProblem) -> String {
         }
         ViewProblem::MissingPart { kind, part } => format!("a `{kind}` needs the part `{part}`"),
         ViewProblem::SamePart { part } => format!("the part `{part}` is there twice"),
+        ViewProblem::TaskFunction { text } => format!(
+            "`{text}` is no function with the number of a task: expected FUNCTION(), FUNCTION(PLACE) or FUNCTION(PLACE+PLACE)"
+        ),
         ViewProblem::Path { path, why } => {
             let why = match why {
                 PathProblem::EmptyStep => "a step is empty",

@@ -15,6 +15,7 @@ mod pattern;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use simple_markers_record::{args, c_string, printf};
 
 pub use error::{MarkError, MarkErrorKind};
@@ -39,6 +40,22 @@ pub struct Mark {
     pub has_all_variables: bool,
     /// Whether the entry of inlined copies is left out: they have no return that belongs to it.
     pub is_out_of_line: bool,
+    /// What a task of an async runtime does there; `None` if it is no function of a runtime.
+    pub task_point: Option<TaskPoint>,
+}
+
+/// A place in an async runtime, and what a task does there. The arguments of a mark at a begin or a wake lead to the
+/// number of the task: it is the only one, or in the memory at the first one plus the second one. Without any the
+/// runtime's thread-local variable has it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskPoint {
+    /// The function that polls it is entered.
+    PollBegin,
+    /// That function returns.
+    PollEnd,
+    /// It is woken: the function is entered that puts it where it waits for a thread.
+    Wake,
 }
 
 /// Where a mark is in the source.
@@ -104,7 +121,8 @@ impl Mark {
             return error(MarkErrorKind::Result);
         }
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ").into();
-        Ok(Self { name, place, format, args: args.to_owned(), has_all_variables: false, is_out_of_line: false })
+        let args = args.to_owned();
+        Ok(Self { name, place, format, args, has_all_variables: false, is_out_of_line: false, task_point: None })
     }
 
     /// A line, with all variables that are in scope there.
@@ -112,7 +130,45 @@ impl Mark {
     pub fn with_all_variables(file: &str, line: u32) -> Self {
         let (name, place) = (format!("{file}:{line}").into(), MarkPlace::Line { file: file.into(), line });
         let (format, args) = (String::new(), String::new());
-        Self { name, place, format, args, has_all_variables: true, is_out_of_line: false }
+        Self { name, place, format, args, has_all_variables: true, is_out_of_line: false, task_point: None }
+    }
+
+    /// The begin and the end of the calls of a function that polls tasks. `number` are the arguments that lead to
+    /// the number of the task ([`TaskPoint`]), at most two.
+    ///
+    /// # Errors
+    ///
+    /// That is no function, or has other arguments.
+    pub fn of_polls(function: &str, number: &[&str]) -> Result<[Self; 2], MarkError> {
+        Ok([Self::of_task(function, number, TaskPoint::PollBegin)?, Self::of_poll_end(function)?])
+    }
+
+    /// The end of the calls of a function that ends polls.
+    ///
+    /// # Errors
+    ///
+    /// That is no function.
+    pub fn of_poll_end(function: &str) -> Result<Self, MarkError> {
+        let end = Self::parse(&format!("{function}() return"))?.out_of_line();
+        Ok(Self { task_point: Some(TaskPoint::PollEnd), ..end })
+    }
+
+    /// The entry of a function that is called to wake a task.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn of_wake(function: &str, number: &[&str]) -> Result<Self, MarkError> {
+        Self::of_task(function, number, TaskPoint::Wake)
+    }
+
+    fn of_task(function: &str, number: &[&str], point: TaskPoint) -> Result<Self, MarkError> {
+        let text = match number {
+            [] => format!("{function}()"),
+            [number] => format!(r#"{function}() "%lu", {number}"#),
+            _ => format!(r#"{function}() "%p %lu", {}"#, number.join(", ")),
+        };
+        Ok(Self { task_point: Some(point), ..Self::parse(&text)?.out_of_line() })
     }
 
     /// The same, without the entries of inlined copies.

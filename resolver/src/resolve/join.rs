@@ -23,6 +23,7 @@ use crate::address::SectionOffset;
 use crate::dwarf::files::SourcePath;
 use crate::error::{Error, RelocationProblem};
 use crate::image::{Contents, Image, Layout, RelocationTarget, RelocationTargets};
+use crate::marks::TaskPoint;
 
 /// A site record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub(super) struct RawMarker {
     pub(super) is_mark: bool,
     /// How many inlined copies of its function are left out.
     pub(super) inlined_copies: u32,
+    /// What a task does there.
+    pub(super) task_point: Option<TaskPoint>,
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
@@ -113,6 +116,7 @@ impl RawMarker {
             is_ghost: false,
             is_mark: false,
             inlined_copies: 0,
+            task_point: None,
             sites: Vec::new(),
             problem: None,
             ghost: None,

@@ -254,6 +254,7 @@ impl<'a> MarkerBuilder<'a> {
             is_note,
             is_mark: raw.is_mark,
             inlined_copies: raw.inlined_copies,
+            task_point: raw.task_point,
             note,
             sites,
             absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),

@@ -22,6 +22,7 @@ use crate::address::{FileOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
 use crate::location::{Expr, Location};
+use crate::marks::TaskPoint;
 use crate::rates::Compiler;
 use crate::types::{Language, Names, Type, TypePath};
 use crate::verdicts::Code;
@@ -182,6 +183,8 @@ pub struct Marker {
     pub is_mark: bool,
     /// How many inlined copies of its function are left out: of the entry of calls that are timed.
     pub inlined_copies: u32,
+    /// What a task of an async runtime does there, if a view of a runtime names the function.
+    pub task_point: Option<TaskPoint>,
     /// Of such a probe: what is known of its arguments; `None` for other markers.
     pub note: Option<Arc<NoteDescription>>,
     /// The live sites by address, then the dead ones.

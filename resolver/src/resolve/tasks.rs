@@ -17,16 +17,19 @@ pub struct RuntimeTask {
     pub address: Expr,
     /// The type of the number, which may be optional. A number of 0 is no task.
     pub of: Arc<Type>,
+    /// The names of the marks where polls begin, as the view has them.
+    pub polls: Vec<Arc<str>>,
 }
 
 /// The numbers in an image. What cannot be read has none.
 pub(super) fn find(info: &DebugInfo<'_>, views: &ViewTable) -> Vec<RuntimeTask> {
     let mut tasks: Vec<RuntimeTask> = Vec::new();
-    for (variable, address, of) in info.task_numbers(views).unwrap_or_default() {
+    for (variable, view, address, of) in info.task_numbers(views).unwrap_or_default() {
         let Ok(of) = info.describe_type(Some(of), 0) else { continue };
         // Several units may describe the variable.
         if tasks.iter().all(|known| known.address != address) {
-            tasks.push(RuntimeTask { variable: variable.into(), address, of });
+            let polls = view.polls.iter().map(|[begin, _]| Arc::clone(&begin.name)).collect();
+            tasks.push(RuntimeTask { variable: variable.into(), address, of, polls });
         }
     }
     tasks

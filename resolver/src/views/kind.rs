@@ -111,7 +111,7 @@ impl ViewKind {
             Self::Once => &[("state", Required), ("value", Required)],
             Self::Duration => &[("seconds", Required), ("nanoseconds", Required)],
             Self::Internet => &[("octets", Required)],
-            Self::Task => &[("number", Required)],
+            Self::Task => &[("number", Required), ("polls", Optional), ("tails", Optional), ("wakes", Optional)],
             Self::Value => &[("value", Required), ("key", Optional)],
             Self::Tuple => &[("first", Required), ("next", Optional), ("item", Required)],
             Self::Variant => &[("index", Required), ("first", Required), ("next", Required), ("item", Required)],

@@ -13,6 +13,7 @@ use kind::{ELEMENTS, PartRequirement};
 pub(crate) use path::{ViewPath, ViewStep};
 pub use problem::{PathProblem, ViewError, ViewProblem};
 
+use crate::marks::Mark;
 use crate::types::Language;
 
 /// The views of a file, by the name of the type without its path and parameters.
@@ -28,6 +29,12 @@ pub(crate) struct TypeView {
     pub(crate) scopes: Box<[Box<str>]>,
     pub(crate) kind: ViewKind,
     pub(crate) parts: Vec<ViewPart>,
+    /// Where tasks are polled, in pairs of begin and end.
+    pub(crate) polls: Vec<[Mark; 2]>,
+    /// Where polls end in the functions that those that poll leave for by a tail call.
+    pub(crate) tails: Vec<Mark>,
+    /// Where tasks are woken.
+    pub(crate) wakes: Vec<Mark>,
 }
 
 /// A part of a type, and the paths to it. The first one that exists counts.
@@ -106,6 +113,11 @@ impl ViewTable {
         named.filter(|(_, view)| view.kind == ViewKind::Task)
     }
 
+    /// Where tasks are polled and woken, in the functions that views name.
+    pub fn task_points(&self) -> impl Iterator<Item = &Mark> {
+        self.tasks().flat_map(|(_, view)| view.polls.iter().flatten().chain(&view.tails).chain(&view.wakes))
+    }
+
     /// The views for types of this name, which has neither path nor parameters.
     pub(crate) fn called(&self, name: &str) -> &[TypeView] {
         self.views.get(name).map_or(&[], |views| views)
@@ -142,7 +154,28 @@ fn view<'t>(
     let Some((kind_column, word)) = words.next() else { return Err((column, ViewProblem::NoKind)) };
     let kind = ViewKind::called(word).ok_or_else(|| (kind_column, ViewProblem::no_such_kind(word)))?;
     let mut parts: Vec<ViewPart> = Vec::new();
+    let (mut polls, mut tails, mut wakes) = (Vec::new(), Vec::new(), Vec::new());
     for (column, word) in words {
+        if let Some((part, functions)) = task_functions(kind, word) {
+            let is_there = match part {
+                POLLS => !polls.is_empty(),
+                TAILS => !tails.is_empty(),
+                _ => !wakes.is_empty(),
+            };
+            if is_there {
+                return Err((column, ViewProblem::SamePart { part: part.into() }));
+            }
+            for text in functions.split('|') {
+                let problem = || (column, ViewProblem::TaskFunction { text: text.into() });
+                let (function, number) = task_function(text).ok_or_else(problem)?;
+                match part {
+                    POLLS => polls.push(Mark::of_polls(function, &number).map_err(|_| problem())?),
+                    TAILS => tails.push(Mark::of_poll_end(function).map_err(|_| problem())?),
+                    _ => wakes.push(Mark::of_wake(function, &number).map_err(|_| problem())?),
+                }
+            }
+            continue;
+        }
         let part = part(kind, word).map_err(|problem| (column, problem))?;
         let is_same = |known: &ViewPart| known.name == part.name;
         if parts.iter().any(is_same) {
@@ -162,7 +195,26 @@ fn view<'t>(
     if kind == ViewKind::Record && parts.is_empty() {
         return missing("NAME");
     }
-    Ok((name, TypeView { scopes: scopes.into(), kind, parts }))
+    Ok((name, TypeView { scopes: scopes.into(), kind, parts, polls, tails, wakes }))
+}
+
+/// The parts of a view of a task that name functions.
+const POLLS: &str = "polls";
+const TAILS: &str = "tails";
+const WAKES: &str = "wakes";
+
+/// The name and the functions of a part that names some; `None` for another part.
+fn task_functions(kind: ViewKind, word: &str) -> Option<(&'static str, &str)> {
+    let of = |part: &'static str| Some((part, word.strip_prefix(part)?.strip_prefix('=')?));
+    [POLLS, TAILS, WAKES].into_iter().find_map(of).filter(|_| kind == ViewKind::Task)
+}
+
+/// A function and the places that lead to the number of a task: `FUNCTION()`, `FUNCTION(PLACE)` or
+/// `FUNCTION(PLACE+PLACE)`.
+fn task_function(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (function, number) = text.strip_suffix(')')?.split_once('(')?;
+    let number: Vec<&str> = number.split('+').filter(|_| !number.is_empty()).collect();
+    (number.len() <= 2 && !number.contains(&"")).then_some((function, number))
 }
 
 /// A part of a view of a kind.
@@ -185,6 +237,7 @@ fn part(kind: ViewKind, word: &str) -> Result<ViewPart, ViewProblem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::TaskPoint;
 
     #[test]
     fn each_line_of_the_built_in_tables_is_a_view() {
@@ -217,6 +270,11 @@ mod tests {
             ("A text data=p", "1:3: a `text` needs the part `length`"),
             ("A sequence data=p length=n", "1:3: a `sequence` needs the part `key`"),
             ("A text data=p length=n size=m", "1:24: a `text` has no part `size`; it has `data`, `length`, `key`"),
+            (
+                "a task number=b polls=c(d+)",
+                "1:17: `c(d+)` is no function with the number of a task: expected FUNCTION(), FUNCTION(PLACE) or FUNCTION(PLACE+PLACE)",
+            ),
+            ("a task polls=c() number=b polls=d()", "1:27: the part `polls` is there twice"),
             ("A text data length=n", "1:8: expected NAME=PATH, found `data`"),
             ("A text data=p data=q length=n", "1:15: the part `data` is there twice"),
             ("A record a=b..c", "1:10: `b..c` is no path: a step is empty"),
@@ -231,6 +289,27 @@ mod tests {
         ] {
             assert_eq!(ViewTable::parse(text).map(|_| ()).map_err(|error| error.to_string()), Err(expected.to_owned()));
         }
+    }
+
+    #[test]
+    fn functions_of_runtimes_are_marks() {
+        let line = "current task number=id polls=run(t->id)|ns::poll(p+q.offset)|step() wakes=wake(t->id) tails=rest()";
+        let table = ViewTable::parse(line).expect("a table");
+        let marks: Vec<_> = table.task_points().map(|mark| (&*mark.name, &*mark.args, mark.task_point)).collect();
+        let [begin, end] = [TaskPoint::PollBegin, TaskPoint::PollEnd].map(Some);
+        let expected = [
+            ("run()", "t->id", begin),
+            ("run() return", "", end),
+            ("ns::poll()", "p, q.offset", begin),
+            ("ns::poll() return", "", end),
+            ("step()", "", begin),
+            ("step() return", "", end),
+            ("rest() return", "", end),
+            ("wake()", "t->id", Some(TaskPoint::Wake)),
+        ];
+        assert_eq!(marks.get(..8), Some(&expected[..]));
+        // Those of tokio follow.
+        assert!(marks.len() > 8);
     }
 
     #[test]

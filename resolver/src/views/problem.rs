@@ -60,6 +60,11 @@ pub enum ViewProblem {
         /// The name.
         part: Box<str>,
     },
+    /// What polls or wakes tasks is no function, or the number of the task is no place there.
+    TaskFunction {
+        /// The text.
+        text: Box<str>,
+    },
     /// A path that is none.
     Path {
         /// The path.

@@ -10,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use clap::Args;
 use rustix::rand::GetRandomFlags;
-use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::record::stack::StackSettings;
@@ -24,7 +23,7 @@ use crate::console::Console;
 use crate::quantity;
 use crate::sinks::Sink as _;
 use crate::source::Source as _;
-use crate::watch::{self, Buffer, Watch, events, under_heading};
+use crate::watch::{self, Buffer, TaskOption, Watch, events, under_heading};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -58,6 +57,8 @@ pub(crate) struct Record {
     /// End when this marker is passed
     #[arg(long, value_name = "NAME")]
     until: Option<String>,
+    #[command(flatten)]
+    task: TaskOption,
     #[command(flatten)]
     buffer: Buffer,
 }
@@ -115,7 +116,7 @@ struct RecordOptions {
 
 impl Record {
     fn options(self) -> anyhow::Result<RecordOptions> {
-        let watch = self.watch.options(Question::Hits)?;
+        let watch = self.watch.options_of_hits(self.task)?;
         Ok(RecordOptions {
             output: self.output.unwrap_or_else(|| files::default_folder(&watch.name())),
             watch,

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
+use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 
 use self::counts::Counts;
 use self::ctf::TraceFolder;
@@ -221,6 +221,11 @@ impl Report {
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
         recording.tell(console);
+        let is_keyed = matches!(&work, ReportWork::Draw { pairs, .. } if pairs.names(TASK));
+        let needs_task = is_keyed || question.names(TASK) || filter.as_ref().is_some_and(|filter| filter.names(TASK));
+        if needs_task && !recording.has_tasks() && !recording.has_argument(TASK) {
+            bail!("task: the recording has no tasks; smark record --task notes them");
+        }
         let asked = HitQuery { filter: filter.as_ref(), question: &question };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
@@ -248,6 +253,7 @@ impl Report {
                     names: Box::new(recording.description.kernel.clone()),
                     functions: Box::new(recording.description.functions.clone()),
                     colour: console.colour,
+                    has_tasks: recording.has_tasks(),
                     stacks: None,
                 };
                 let out = Box::new(io::stdout().lock());

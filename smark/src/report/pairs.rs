@@ -80,6 +80,11 @@ impl FromArgMatches for Pairs {
 }
 
 impl Pairs {
+    /// Whether a --key is the argument of this name.
+    pub(super) fn names(&self, argument: &str) -> bool {
+        self.pairs.iter().any(|question| question.names(argument))
+    }
+
     /// Whether no --pair was given.
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.is_empty()

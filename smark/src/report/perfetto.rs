@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::SiteSelection;
-use simple_markers_tracer::perfetto::{Pair, Timeline};
+use simple_markers_tracer::perfetto::{Pair, PollTally, Timeline};
 use tempfile::NamedTempFile;
 
 use super::recording::Recording;
@@ -77,14 +77,16 @@ impl Sink for Perfetto<'_> {
 
     fn end(self: Box<Self>, console: &Console, _: &Totals<'_>) -> anyhow::Result<()> {
         let Self { chosen, timeline, most, mut packets, inputs, target, mut output, hits, unfiltered } = *self;
-        let pairs = timeline.finish(&mut packets);
+        let (pairs, polls) = timeline.finish(&mut packets);
         output.write(&packets)?;
         output.finish(inputs, target.force)?;
         pairs.iter().for_each(|pair| tell(console, pair, most));
+        tell_polls(console, polls);
         narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
         if let Some(path) = target.path {
             let slices: u64 = pairs.iter().map(|pair| pair.tally().slices).sum();
-            console.note(&format!("{hits} hits and {slices} slices in {}", path.display()));
+            let and_polls = if polls.slices > 0 { format!(", and {} polls", polls.slices) } else { String::new() };
+            console.note(&format!("{hits} hits and {slices} slices{and_polls} in {}", path.display()));
         }
         Ok(())
     }
@@ -103,6 +105,18 @@ fn tell(console: &Console, pair: &Pair, most: u32) {
     ];
     for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
         console.error(&format!("{name}: not in a slice: {count} {what}"));
+    }
+}
+
+/// Says which hits of polls are in no slice.
+fn tell_polls(console: &Console, tally: PollTally) {
+    let lines = [
+        (tally.begins, "polls that did not end while it was recorded have no slice"),
+        (tally.ends, "ends of polls that began before it was recorded have no slice"),
+        (tally.unknown, "polls are on the tracks of their threads only: the number of the task could not be read"),
+    ];
+    for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
+        console.note(&format!("{count} {what}"));
     }
 }
 

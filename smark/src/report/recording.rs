@@ -13,7 +13,7 @@ use simple_markers_resolver::record::span;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{self, Description, Events, SiteSelection};
-use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedArgument};
+use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedArgument, PlannedSite};
 use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
 
 use crate::console::{Console, Status};
@@ -131,6 +131,16 @@ impl Recording {
         &self.plan
     }
 
+    /// Whether hits note the task that the thread ran.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.plan.sites.iter().any(|site| site.notes_task)
+    }
+
+    /// Whether a marker has an argument of this name.
+    pub(super) fn has_argument(&self, name: &str) -> bool {
+        self.plan.sites.iter().flat_map(PlannedSite::own_arguments).any(|argument| *argument.text == *name)
+    }
+
     /// Its hits. `status` is what is known so far.
     pub(super) fn hits(&self, status: Status) -> Hits<'_> {
         Hits { recording: self, lost: 0, is_whole: false, status: status.max(self.status) }
@@ -240,7 +250,7 @@ impl<'a> RecordedMarkers<'a> {
             let is_named = |marker: usize| self.plan.markers.get(marker).is_some_and(|it| *it.name == *name);
             let mut sites = self.plan.sites.iter().filter(|site| is_named(site.marker)).peekable();
             let is_id = |argument: &PlannedArgument| *argument.text == *span::ID;
-            sites.peek().is_some() && sites.all(|site| site.arguments.first().is_some_and(is_id))
+            sites.peek().is_some() && sites.all(|site| site.own_arguments().first().is_some_and(is_id))
         };
         let names: BTreeSet<&str> = self.names().collect();
         let spans = names.iter().filter_map(|begin| span::of_begin(begin));

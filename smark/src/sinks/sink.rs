@@ -45,6 +45,8 @@ pub(crate) struct Setting {
     /// What the texts of the kernel's events use.
     pub(crate) names: Box<dyn Names>,
     pub(crate) colour: bool,
+    /// Whether hits may note their tasks.
+    pub(crate) has_tasks: bool,
     /// Finds the functions whose addresses values have.
     pub(crate) functions: Box<dyn FunctionNames>,
     /// Says what the frames of stacks are; `None` if they are not asked for.

@@ -8,7 +8,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::function_names::FunctionNames;
-use simple_markers_tracer::text::Format;
+use simple_markers_tracer::text::{Format, word};
 
 use super::line::HitLine;
 use super::sink::Setting;
@@ -24,15 +24,16 @@ pub(super) struct Text {
     texts: Texts,
     functions: Box<dyn FunctionNames>,
     colour: bool,
+    has_tasks: bool,
     stacks: Option<Stacks>,
     line: String,
 }
 
 impl Text {
     pub(super) fn new(setting: Setting) -> Self {
-        let Setting { start, names, functions, colour, stacks } = setting;
+        let Setting { start, names, functions, colour, has_tasks, stacks } = setting;
         let texts = Texts::new(names);
-        Self { start, formats: HashMap::new(), texts, functions, colour, stacks, line: String::new() }
+        Self { start, formats: HashMap::new(), texts, functions, colour, has_tasks, stacks, line: String::new() }
     }
 
     /// Appends what is before the text of a hit.
@@ -45,6 +46,14 @@ impl Text {
         let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(&hit.thread_name()));
         let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
         let _ = write!(out, "{numbers:<15} ");
+        if self.has_tasks {
+            let task = match hit.task() {
+                Some(Ok(Some(number))) => format!("task {number}"),
+                Some(Err(missing)) => format!("task <{}>", word(&missing)),
+                Some(Ok(None)) | None => String::new(),
+            };
+            let _ = write!(out, "{task:<12} ");
+        }
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
         let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
     }

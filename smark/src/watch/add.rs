@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
+use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
 use simple_markers_resolver::uprobe_rules::UprobeRules;
 use simple_markers_tracer::arch::Platform;
 use simple_markers_tracer::bpf::KernelOffsets;
+use simple_markers_tracer::filter::Mismatch;
 use simple_markers_tracer::planning::PlanSettings;
 use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::MappedFile;
@@ -93,6 +95,15 @@ impl Watching {
             self.plan.sites.clear();
             return Ok(());
         }
+        if self.watch.notes_tasks {
+            let unknown = self.plan.note_tasks(first);
+            let mut images: Vec<usize> =
+                unknown.iter().filter_map(|site| Some(self.plan.sites.get(*site)?.image)).collect();
+            images.dedup();
+            for path in images.iter().filter_map(|image| Some(&self.plan.images.get(*image)?.path)) {
+                console.note(&format!("{path}: {}", Mismatch::NoTask));
+            }
+        }
         let refused = self.plan.narrow(first, asked.filter, asked.question);
         asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
     }
@@ -157,6 +168,9 @@ impl Watching {
             doubtful: self.watch.doubtful,
         };
         for image in &selected.resolution.images {
+            if let Some(why) = selected.without_polls(image) {
+                console.error(&format!("{}: its polls are not watched: {why}", image.path));
+            }
             let keep = selected.keeps(&chosen);
             if !image.markers.iter().any(&keep) {
                 continue;
@@ -164,7 +178,13 @@ impl Watching {
             for marker in image.markers.iter().filter(|marker| keep(marker) && marker.inlined_copies > 0) {
                 let (name, copies) = (&marker.name, marker.inlined_copies);
                 let are = if copies == 1 { "1 inlined copy has" } else { &format!("{copies} inlined copies have") };
-                console.note(&format!("{name}: {are} no return, and the calls there are not timed"));
+                match marker.task_point {
+                    None => console.note(&format!("{name}: {are} no return, and the calls there are not timed")),
+                    Some(TaskPoint::PollBegin) => {
+                        console.note(&format!("{name}: {are} no return, and the polls there are not watched"));
+                    }
+                    Some(TaskPoint::PollEnd | TaskPoint::Wake) => {}
+                }
             }
             let number = self.plan.images.len();
             if without_sites.contains(&image.path) {

@@ -22,7 +22,7 @@ pub(crate) use self::add::add;
 pub(crate) use self::errors::{explained, without_tracefs};
 pub(crate) use self::groups::GroupChoice;
 pub(crate) use self::headings::under_heading;
-pub(crate) use self::options::{Buffer, Options, RING, STATUS, TEXT, Watch};
+pub(crate) use self::options::{Buffer, Options, RING, STATUS, TEXT, TaskOption, Watch};
 pub(crate) use self::pids::Pids;
 pub(crate) use self::start::end_after;
 pub(crate) use self::watching::Watching;

@@ -174,6 +174,19 @@ pub(crate) struct Options {
     pub(super) duration: Option<Duration>,
     /// How much of whole values is read.
     pub(super) values: ValueBudget,
+    /// Whether each hit notes the task of an async runtime that the thread runs.
+    pub(crate) notes_tasks: bool,
+}
+
+/// The option of the commands that show or record each hit.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct TaskOption {
+    /// Also read which task of an async runtime (tokio) the thread runs: `task 17` in each line, and `task` in JSON
+    #[arg(long)]
+    task: bool,
+    /// Also watch when each task is polled: the calls of the runtime's function that polls. It has two probes in each poll
+    #[arg(long)]
+    polls: bool,
 }
 
 impl Watch {
@@ -223,7 +236,20 @@ impl Watch {
             with_children: !self.no_children,
             duration: self.duration,
             values: self.values.budget(),
+            notes_tasks: false,
         })
+    }
+
+    /// The same for hits that are shown or recorded, which may note their tasks.
+    pub(crate) fn options_of_hits(self, TaskOption { task, polls }: TaskOption) -> anyhow::Result<Options> {
+        if polls && self.plan.is_some() {
+            bail!("--polls cannot be used with --plan: a plan file does not name the functions that poll");
+        }
+        let task = task || polls;
+        let mut options = self.options(Question::Hits)?;
+        options.filters.finds_tasks |= task;
+        options.filters.finds_polls = polls;
+        Ok(Options { notes_tasks: task, ..options })
     }
 }
 

@@ -191,7 +191,7 @@ impl Options {
     }
 
     /// Whether programs record their probes themselves. Their records are of processes that are named,
-    /// and have no stacks.
+    /// and have neither stacks nor tasks.
     fn is_recorded(&self, mode: Mode) -> bool {
         let has_processes = !self.pids.is_empty() || !self.command.is_empty();
         let is_possible = match mode {
@@ -204,7 +204,7 @@ impl Options {
             }
             Mode::Nothing => false,
         };
-        has_processes && self.engine.is_none() && is_possible
+        has_processes && self.engine.is_none() && is_possible && !self.filters.finds_tasks
     }
 
     /// The shortest time that is measured between two markers. `None` if it cannot be measured.

@@ -502,6 +502,7 @@ pub fn everything() -> Resolution {
         is_note: false,
         is_mark: false,
         inlined_copies: 0,
+        task_point: None,
         note: None,
         is_ghost: false,
         sites: Vec::new(),

@@ -186,8 +186,9 @@ impl Plan {
                 // The user did not ask for this marker.
                 Ok(None) => continue,
                 Ok(Some(aggregate)) => {
-                    // An interval is chosen by its start.
-                    let filter = filter.filter(|_| !matches!(aggregate, Aggregate::End(_)));
+                    // An interval is chosen by its start, and polls are those of all tasks.
+                    let is_poll = markers.get(site.marker).is_some_and(|marker| marker.task_point.is_some());
+                    let filter = filter.filter(|_| !is_poll && !matches!(aggregate, Aggregate::End(_)));
                     site.aggregate = aggregate;
                     match filter.map(|filter| filter.check(&mut site, platform)).transpose() {
                         Ok(condition) => {

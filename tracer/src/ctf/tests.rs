@@ -25,7 +25,16 @@ const UUID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\x4d\xef\x81\x23\x45\x67\x89\x
 const MOST: u16 = 12;
 
 fn marker(image: usize, name: &str, format: &str, sites: usize) -> PlannedMarker {
-    PlannedMarker { image, name: name.into(), file: "a.c".into(), line: 7, format: format.into(), sites, event: None }
+    PlannedMarker {
+        image,
+        name: name.into(),
+        file: "a.c".into(),
+        line: 7,
+        format: format.into(),
+        sites,
+        task_point: None,
+        event: None,
+    }
 }
 
 fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedSite {
@@ -44,6 +53,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         inputs: Vec::new(),
         arguments: arguments.into_iter().map(argument).collect(),
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,

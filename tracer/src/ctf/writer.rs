@@ -300,7 +300,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
 fn plain(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
-    for (position, (argument, value)) in hit.arguments().enumerate() {
+    for (position, (argument, value)) in hit.fields().enumerate() {
         let value = described(&argument.source, value);
         if let (Some(shape), Ok(value)) = (values.shape(at.class(), position), &value) {
             if !shape.write(argument, value, out) {
@@ -359,7 +359,7 @@ fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
 /// Appends the full form of an event.
 fn full(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) {
     start(hit, at.number + 1, at.site, out);
-    for (position, (argument, value)) in hit.arguments().enumerate() {
+    for (position, (argument, value)) in hit.fields().enumerate() {
         let Some(of) = field_type(&argument.source) else { continue };
         if let Some(shape) = values.shape(at.class(), position) {
             shape.write_with_state(argument, described(&argument.source, value), out);

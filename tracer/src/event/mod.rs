@@ -56,7 +56,7 @@ impl Plan {
             arguments.push(PlannedArgument::new(name, Source::Read(reading)));
         }
         let (file, format, event) = (Arc::from(""), Arc::from(""), Some(Arc::new(event)));
-        self.markers.push(PlannedMarker { image, name, file, line: 0, format, sites: 1, event });
+        self.markers.push(PlannedMarker { image, name, file, line: 0, format, sites: 1, task_point: None, event });
         self.sites.push(PlannedSite::without_code(image, self.markers.len() - 1, inputs, arguments));
         true
     }

@@ -7,10 +7,10 @@ use crate::plan::{Input, PlannedArgument, PlannedSite, text_name};
 /// event of the kernel has an address and the text there, it is the text.
 #[must_use]
 pub(super) fn named<'s>(name: &str, site: &'s PlannedSite) -> Vec<&'s PlannedArgument> {
-    let by_text = site.arguments.iter().filter(|argument| normalized(&argument.text) == *name);
+    let by_text = site.own_arguments().iter().filter(|argument| normalized(&argument.text) == *name);
     if site.inputs.iter().any(|input| matches!(input, Input::Field { .. })) {
         let text = text_name(name);
-        if let Some(argument) = site.arguments.iter().find(|argument| *argument.text == *text) {
+        if let Some(argument) = site.own_arguments().iter().find(|argument| *argument.text == *text) {
             return vec![argument];
         }
     }
@@ -18,5 +18,5 @@ pub(super) fn named<'s>(name: &str, site: &'s PlannedSite) -> Vec<&'s PlannedArg
     if !found.is_empty() {
         return found;
     }
-    site.arguments.iter().filter(|argument| argument.alias.as_deref() == Some(name)).collect()
+    site.own_arguments().iter().filter(|argument| argument.alias.as_deref() == Some(name)).collect()
 }

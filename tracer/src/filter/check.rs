@@ -186,9 +186,18 @@ fn context(name: &str) -> Option<Readable> {
 
 fn argument_or_context(name: &Arc<str>, site: &mut PlannedSite) -> Result<Readable, Mismatch> {
     match named(name, site)[..] {
-        [] if &**name == TASK => site.task.clone().and_then(|task| site.read_also(task)).ok_or(Mismatch::NoTask),
+        [] if &**name == TASK => task(site).ok_or(Mismatch::NoTask),
         [] => context(name).map_or_else(|| argument(name, site), Ok),
         _ => argument(name, site),
+    }
+}
+
+/// The number of the task that the thread runs, or of a recording the one that it has. `None` if it is not known.
+fn task(site: &mut PlannedSite) -> Option<Readable> {
+    match (site.task.clone(), site.task_argument().map(|argument| &argument.source)) {
+        (Some(task), _) => site.read_also(task),
+        (None, Some(Source::Read(reading))) => one(reading),
+        (None, _) => None,
     }
 }
 
@@ -197,7 +206,7 @@ fn argument(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
     let is_read = |source: &Source| !matches!(source, Source::Unread(_));
     let found = named.iter().find(|argument| is_read(&argument.source)).or(named.first());
     let Some(argument) = found else {
-        let closest = closest(name, site.arguments.iter().map(|argument| &*argument.text));
+        let closest = closest(name, site.own_arguments().iter().map(|argument| &*argument.text));
         return Err(Mismatch::Unknown { name: Arc::clone(name), closest });
     };
     let doubtful = || Mismatch::Doubtful { name: Arc::clone(name), why: None };

@@ -219,6 +219,7 @@ fn site() -> PlannedSite {
         ],
         arguments: arguments.into_iter().map(argument).collect(),
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,

@@ -88,7 +88,10 @@ pub(super) mod event {
     pub(crate) const TYPE: u32 = 9;
     pub(crate) const NAME_IID: u32 = 10;
     pub(crate) const TRACK_UUID: u32 = 11;
+    pub(crate) const NAME: u32 = 23;
     pub(crate) const SOURCE_LOCATION_IID: u32 = 34;
+    pub(crate) const FLOW_IDS: u32 = 47;
+    pub(crate) const TERMINATING_FLOW_IDS: u32 = 48;
 
     pub(crate) const SLICE_BEGIN: u64 = 1;
     pub(crate) const SLICE_END: u64 = 2;
@@ -134,6 +137,11 @@ pub(super) fn integer(field: u32, value: u64, out: &mut Vec<u8>) {
 
 /// Appends a field with a `double`.
 pub(super) fn double(field: u32, value: f64, out: &mut Vec<u8>) {
+    fixed(field, value.to_bits(), out);
+}
+
+/// Appends a field with a `fixed64`.
+pub(super) fn fixed(field: u32, value: u64, out: &mut Vec<u8>) {
     tag(field, EIGHT_BYTES, out);
     out.extend_from_slice(&value.to_le_bytes());
 }

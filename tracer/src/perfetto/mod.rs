@@ -7,6 +7,7 @@
 mod message;
 mod nested;
 mod pairs;
+mod polls;
 mod tracks;
 
 use std::borrow::Cow;
@@ -15,14 +16,16 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::text::from_bytes;
 
 use self::message::{
-    SEQUENCE, annotation, clock, defaults, double, event as field, integer, interned, location, message, packet, text,
-    trace,
+    SEQUENCE, annotation, clock, defaults, double, event as field, fixed, integer, interned, location, message, packet,
+    text, trace,
 };
 use self::nested::nested;
 use self::pairs::{Begin, Role};
+use self::polls::{Poll, Polls};
 use self::tracks::{Span, Tracks};
 use crate::ctf::Description;
 use crate::function_names::KnownFunctions;
@@ -32,6 +35,7 @@ use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
 pub use self::pairs::{Pair, PairTally};
+pub use self::polls::PollTally;
 
 /// Makes packets of events.
 #[derive(Debug)]
@@ -45,6 +49,7 @@ pub struct Timeline<'d> {
     names: Names<'d>,
     functions: &'d KnownFunctions,
     tracks: Tracks,
+    polls: Polls,
 }
 
 /// Names with their numbers.
@@ -67,6 +72,9 @@ impl<'d> Names<'d> {
     }
 }
 
+/// The name of the track of a thread for polls that overlap other slices of the thread.
+const POLLS: &str = "polls";
+
 /// The names of annotations that are no arguments.
 mod own {
     /// The group of the others.
@@ -74,6 +82,7 @@ mod own {
     pub(super) const CPU: &str = "cpu";
     pub(super) const SITE: &str = "site";
     pub(super) const THREAD: &str = "tid";
+    pub(super) const TASK: &str = "task";
     /// In place of a value: why there is none.
     pub(super) const WHY: &str = "why";
     /// Beside it: a doubtful value.
@@ -86,7 +95,7 @@ impl<'d> Timeline<'d> {
     #[must_use]
     pub fn new(description: &'d Description, pairs: Vec<Pair>, most: usize, out: &mut Vec<u8>) -> Self {
         let mut names = Names::default();
-        for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::WHY, own::MAYBE] {
+        for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::TASK, own::WHY, own::MAYBE] {
             names.number(name);
         }
         description.markers.iter().for_each(|marker| _ = names.number(&marker.name));
@@ -95,17 +104,31 @@ impl<'d> Timeline<'d> {
         }
         start(description, &pairs, &names, out);
         let first_span = description.markers.len() as u64 + 1;
-        Self { pairs, first_span, most, names, functions: &description.functions, tracks: Tracks::default() }
+        let (tracks, polls) = (Tracks::default(), Polls::default());
+        Self { pairs, first_span, most, names, functions: &description.functions, tracks, polls }
     }
 
     /// Appends the packets of a hit. `is_wanted` says whether the user wants to see it. If not, it
-    /// may still be the end of a slice, and a slice that it begins is not shown.
+    /// may still be the end of a slice, and a slice that it begins is not shown. The polls of tasks are
+    /// shown in any case.
     pub fn add(&mut self, hit: &Hit<'_>, is_wanted: bool, out: &mut Vec<u8>) {
+        match hit.marker.task_point {
+            Some(TaskPoint::PollBegin) => {
+                self.tracks.thread(hit, out);
+                return self.polls.begin(hit);
+            }
+            Some(TaskPoint::PollEnd) => return self.end_poll(hit, out),
+            Some(TaskPoint::Wake) | None => {}
+        }
         let roles: Vec<Option<Role>> = self.pairs.iter_mut().map(|pair| pair.role(hit, is_wanted)).collect();
         if !is_wanted && roles.iter().all(Option::is_none) {
             return;
         }
-        let track = self.tracks.thread(hit, out);
+        let thread = self.tracks.thread(hit, out);
+        let (track, is_of_task) = match hit.task() {
+            Some(Ok(Some(task))) => (self.tracks.task(hit.process, task.get(), out), true),
+            _ => (thread, false),
+        };
         let (mut is_written, mut begins) = (false, Vec::new());
         for (number, role) in roles.into_iter().enumerate() {
             match role {
@@ -120,7 +143,7 @@ impl<'d> Timeline<'d> {
         if begins.is_empty() {
             if is_wanted && !is_written {
                 let mut fields = Vec::new();
-                self.fields(hit, false, &mut fields);
+                self.fields(hit, is_of_task, &mut fields);
                 one(hit.time, field::INSTANT, track, &fields, out);
             }
             return;
@@ -142,12 +165,52 @@ impl<'d> Timeline<'d> {
         drop_begin(begin, out);
     }
 
-    /// Appends the begins that had no end. Returns the pairs with what became of their events.
-    pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Pair> {
+    /// Appends the begins that had no end, and the last poll of each task. Returns the pairs with what became of
+    /// their events, and what became of those of polls.
+    pub fn finish(mut self, out: &mut Vec<u8>) -> (Vec<Pair>, PollTally) {
         let mut left: Vec<Rc<Begin>> = self.pairs.iter_mut().flat_map(Pair::close).collect();
         left.sort_by_key(|begin| (begin.time, begin.process, begin.thread));
         left.into_iter().for_each(|begin| drop_begin(begin, out));
-        self.pairs
+        let (polls, tally) = std::mem::take(&mut self.polls).finish();
+        polls.iter().for_each(|poll| self.write_poll(poll, out));
+        (self.pairs, tally)
+    }
+
+    /// Takes the end of a poll, and appends the slices of the poll that can be written.
+    fn end_poll(&mut self, hit: &Hit<'_>, out: &mut Vec<u8>) {
+        self.tracks.thread(hit, out);
+        let Some(poll) = self.polls.end(hit) else { return };
+        let Poll { process, thread, begin, end, .. } = poll;
+        // No pair has this number.
+        let track = self.tracks.of_thread(Span { process, thread, begin, end }, usize::MAX, POLLS, out);
+        let written = self.polls.keep(Poll { track, ..poll });
+        written.iter().for_each(|poll| self.write_poll(poll, out));
+    }
+
+    /// Appends the slices of a poll.
+    fn write_poll(&mut self, poll: &Poll, out: &mut Vec<u8>) {
+        let mut fields = Vec::new();
+        match poll.task {
+            Some(task) => text(field::NAME, &format!("task {task}"), &mut fields),
+            None => text(field::NAME, "task", &mut fields),
+        }
+        poll.to.iter().for_each(|flow| fixed(field::FLOW_IDS, *flow, &mut fields));
+        poll.from.iter().for_each(|flow| fixed(field::TERMINATING_FLOW_IDS, *flow, &mut fields));
+        one(poll.begin, field::SLICE_BEGIN, poll.track, &fields, out);
+        one(poll.end, field::SLICE_END, poll.track, &[], out);
+        let Some(task) = poll.task else { return };
+        let track = self.tracks.task(poll.process, task, out);
+        let mut fields = Vec::new();
+        text(field::NAME, "poll", &mut fields);
+        message(field::DEBUG_ANNOTATIONS, &mut fields, |out| {
+            message(annotation::DICT_ENTRIES, out, |out| {
+                integer(annotation::NAME_IID, self.names.of(own::THREAD), out);
+                integer(annotation::UINT_VALUE, poll.thread.into(), out);
+            });
+            integer(annotation::NAME_IID, self.names.of(own::GROUP), out);
+        });
+        one(poll.begin, field::SLICE_BEGIN, track, &fields, out);
+        one(poll.task_end, field::SLICE_END, track, &[], out);
     }
 
     /// Appends a slice that a hit ends.
@@ -210,6 +273,9 @@ impl<'d> Timeline<'d> {
             }
             if has_thread {
                 entry(own::THREAD, annotation::UINT_VALUE, hit.thread.into());
+            }
+            if let Some(Ok(Some(task))) = hit.task() {
+                entry(own::TASK, annotation::UINT_VALUE, task.get());
             }
             integer(annotation::NAME_IID, self.names.of(own::GROUP), out);
         });

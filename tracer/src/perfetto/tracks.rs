@@ -22,6 +22,8 @@ pub(super) struct Tracks {
     threads: HashMap<(u32, u32), ThreadTracks>,
     /// The end and the track of the last slice of each track that a pair has in a process.
     lanes: HashMap<(u32, usize), BTreeSet<(u64, u64)>>,
+    /// By the process and the number of the task.
+    tasks: HashMap<(u32, u64), u64>,
 }
 
 /// A track with the name that it was described with.
@@ -77,6 +79,17 @@ impl Tracks {
             });
         }
         thread.uuid
+    }
+
+    /// The track of a task of the process of a hit, which has a track. Describes it if it is new.
+    pub(super) fn task(&mut self, process: u32, task: u64, out: &mut Vec<u8>) -> u64 {
+        let Self { last, processes, tasks, .. } = self;
+        *tasks.entry((process, task)).or_insert_with(|| {
+            *last += 1;
+            let process = processes.get(&process).map(|process| process.uuid);
+            describe(*last, process, out, |out| text(track::NAME, &format!("task {task}"), out));
+            *last
+        })
     }
 
     /// The track for a slice of one thread: that of the thread, unless another slice would overlap it.

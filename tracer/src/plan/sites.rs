@@ -9,6 +9,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::json::{maybe_object, objects};
 use simple_markers_resolver::location::Expr;
+use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::types::{Names, ReadTable};
 
@@ -100,6 +101,9 @@ pub struct PlannedMarker {
     pub format: Arc<str>,
     /// How many sites it has in the image, with those that are not watched.
     pub sites: usize,
+    /// What a task of an async runtime does there, if a view of a runtime names the function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_point: Option<TaskPoint>,
     /// What it is if it is no marker of a program.
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub event: Option<Arc<KernelEvent>>,
@@ -150,9 +154,12 @@ pub struct PlannedSite {
     pub frame: Option<SiteFrame>,
     /// What the program at the site reads.
     pub inputs: Vec<Input>,
-    /// The arguments, in the order of the format.
+    /// The arguments, in the order of the format, and behind them the number of the task if hits note it.
     #[serde(deserialize_with = "objects")]
     pub arguments: Vec<PlannedArgument>,
+    /// Whether hits note the number of the task that the thread runs. Then it is the last one of the arguments.
+    #[serde(skip)]
+    pub notes_task: bool,
     /// Members of whole values that a recording has, numbered after the arguments.
     #[serde(skip)]
     pub members: Vec<RecordedMember>,
@@ -193,6 +200,19 @@ pub enum CallExit {
 }
 
 impl PlannedSite {
+    /// The arguments of the marker, in the order of the format.
+    #[must_use]
+    pub fn own_arguments(&self) -> &[PlannedArgument] {
+        let count = self.arguments.len().saturating_sub(self.notes_task.into());
+        self.arguments.get(..count).unwrap_or_default()
+    }
+
+    /// Where hits have the number of the task; `None` if they do not note it.
+    #[must_use]
+    pub fn task_argument(&self) -> Option<&PlannedArgument> {
+        self.arguments.last().filter(|_| self.notes_task)
+    }
+
     /// A number of 8 bytes without a sign that the site reads in addition. `None` if there is no room for it, or the
     /// program records the site itself.
     pub(crate) fn read_also(&mut self, value: Expr) -> Option<Readable> {
@@ -236,6 +256,7 @@ impl PlannedSite {
             inputs,
             arguments,
             members: Vec::new(),
+            notes_task: false,
             filter: None,
             aggregate: Aggregate::Hits,
             recorded: None,

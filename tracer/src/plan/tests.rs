@@ -77,6 +77,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
@@ -101,6 +102,7 @@ fn plan() -> Plan {
         line: u32::MAX,
         format: "%d \n %s".into(),
         sites: 3,
+        task_point: None,
         event: None,
     };
     let number = |field, size, kind| Source::Read(Reading::Number { field, size, kind });

@@ -17,7 +17,7 @@ use simple_markers_resolver::types::{Names, ReadTable, Shape, Type};
 
 use super::entry::EntryBuilder;
 use super::recorded::{self, RecordedArgument};
-use super::task::task_number;
+use super::task::{make_task_point, task_number};
 use crate::arch::Platform;
 use crate::bpf::{KernelOffsets, Target, input};
 use crate::plan::{
@@ -148,6 +148,10 @@ impl Plan {
                         site(&point, number, (marker, &names), &target, thread_locals, settings, (reads, &mut entry));
                     site.frame = entry.add_to(&mut self.entries);
                     site.task = task_number(&image.tasks, thread_locals).filter(|of| is_readable(of, &target));
+                    if let Some(what) = point.marker.task_point {
+                        make_task_point(&mut site, what);
+                        site.task.take_if(|of| !is_readable(of, &target));
+                    }
                     self.sites.push(site);
                     orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
@@ -197,8 +201,10 @@ impl Plan {
             name: Arc::clone(&marker.name),
             file: Arc::clone(&marker.file),
             line: marker.line,
-            format: format_with_names(marker, point.site),
+            // The arguments lead to the number of the task.
+            format: if marker.task_point.is_some() { Arc::from("") } else { format_with_names(marker, point.site) },
             sites: marker.sites.len(),
+            task_point: marker.task_point,
             event: None,
         };
         // The points come in the order of the markers.
@@ -293,6 +299,7 @@ fn site(
         inputs,
         arguments,
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,
@@ -409,6 +416,7 @@ fn recorded_site(
         inputs,
         arguments,
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: Some(RecorderProbe { control, words, limits, values, copies: 1 }),

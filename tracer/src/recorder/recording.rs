@@ -139,6 +139,7 @@ impl Metadata {
                 line: line.ok_or_else(|| failed("line"))?,
                 format: of("format")?.into(),
                 sites: 1,
+                task_point: None,
                 event: None,
             };
             let site = site(plan.markers.len(), &marker.format, &of("arguments")?, &of("types")?);

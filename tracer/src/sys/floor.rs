@@ -75,6 +75,7 @@ fn plan(path: &str) -> Plan {
         line: 0,
         format: Arc::from(""),
         sites: 2,
+        task_point: None,
         event: None,
     };
     Plan {
@@ -106,6 +107,7 @@ fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
         inputs: Vec::new(),
         arguments: Vec::new(),
         members: Vec::new(),
+        notes_task: false,
         filter: None,
         aggregate,
         recorded: None,

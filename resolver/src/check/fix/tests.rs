@@ -29,6 +29,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         is_note: false,
         is_mark: false,
         inlined_copies: 0,
+        task_point: None,
         note: None,
         sites: Vec::new(),
         absence: None,

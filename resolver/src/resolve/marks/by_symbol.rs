@@ -78,6 +78,7 @@ pub(super) fn find(
             args,
             sites,
             inlined_copies: 0,
+            task_point: mark.task_point,
             problem: None,
         })
     });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::certainty::PlaceCertainty;
 use crate::address::Vaddr;
 use crate::dwarf::FoundFunction;
-use crate::marks::Mark;
+use crate::marks::{Mark, TaskPoint};
 use crate::resolve::exits::Exits;
 use crate::resolve::pc::Pc;
 use crate::resolve::{LineProblem, MarkReason, Origin};
@@ -24,6 +24,8 @@ pub(super) struct FoundMark {
     pub(super) sites: Vec<FoundSite>,
     /// How many inlined copies of its function are left out.
     pub(super) inlined_copies: u32,
+    /// What a task does there.
+    pub(super) task_point: Option<TaskPoint>,
     /// Why there are no sites.
     pub(super) problem: Option<LineProblem>,
 }
@@ -74,6 +76,7 @@ impl FoundMark {
             format: mark.format.clone(),
             args: mark.args.clone(),
             sites,
+            task_point: mark.task_point,
             inlined_copies: if mark.is_out_of_line { u32::try_from(inlined).unwrap_or(u32::MAX) } else { 0 },
             problem: None,
         })

@@ -56,6 +56,7 @@ pub(super) fn find<'a>(
         args: mark.args.clone(),
         sites: search.sites(line, Origin::Line).map_err(MarkProblem::Unreadable)?,
         inlined_copies: 0,
+        task_point: None,
         problem: None,
     };
     if found.sites.is_empty() {

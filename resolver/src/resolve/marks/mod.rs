@@ -30,7 +30,7 @@ use super::{Argument, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
 use crate::image::symbols::Symbols;
-use crate::marks::{Mark, MarkPlace};
+use crate::marks::{FunctionPattern, Mark, MarkPlace};
 use crate::resolve::describe;
 
 /// The entries and rows that may be read for each mark, in addition to the budget of the debug
@@ -66,8 +66,13 @@ impl MarkSearch<'_, '_> {
         let find_files = || self.debug.map(|debug| debug.find_files(&files));
         let (_, ()) = rayon::join(find_files, || self.lookup.prepare(true));
         let functions = self.debug.map(|debug| functions::search(debug, marks));
+        let tails = marks.iter().filter_map(|mark| match (&mark.place, mark.task_point) {
+            (MarkPlace::Return(function), Some(_)) => Some(function),
+            _ => None,
+        });
+        let tails: Vec<&FunctionPattern> = tails.collect();
         let of_mark = |(index, mark): (usize, &Mark)| {
-            let made = self.of(mark, functions.as_ref());
+            let made = self.of(mark, functions.as_ref(), &tails);
             self.lookup.release();
             made.map_err(|problem| UnplacedMark { mark: index, problem })
         };
@@ -83,7 +88,12 @@ impl MarkSearch<'_, '_> {
         found
     }
 
-    fn of(&self, mark: &Mark, functions: Option<&FunctionSearch>) -> Result<Vec<FoundMark>, MarkProblem> {
+    fn of(
+        &self,
+        mark: &Mark,
+        functions: Option<&FunctionSearch>,
+        tails: &[&FunctionPattern],
+    ) -> Result<Vec<FoundMark>, MarkProblem> {
         let described = match (&mark.place, self.debug, functions) {
             (_, None, _) | (_, _, None) => Err(MarkProblem::NoDebugInfo),
             (MarkPlace::Line { file, line }, Some(debug), _) => {
@@ -99,7 +109,7 @@ impl MarkSearch<'_, '_> {
                 debug.info().allow(STEPS);
                 let (instructions, symbols) = (self.lookup.instructions, self.symbols);
                 let meant = functions.meant(pattern);
-                meant.and_then(|functions| returns::find(debug, instructions, symbols, mark, &functions))
+                meant.and_then(|functions| returns::find(debug, instructions, symbols, mark, &functions, tails))
             }
         };
         match (&mark.place, described) {
@@ -153,6 +163,7 @@ pub(super) fn join<'a>(
         joined.markers.push(RawMarker {
             is_mark: true,
             inlined_copies: mark.inlined_copies,
+            task_point: mark.task_point,
             sites,
             problem: mark.problem.clone(),
             found: answers,

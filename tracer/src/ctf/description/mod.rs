@@ -114,9 +114,12 @@ pub struct DescribedSite {
     pub offset: FileOffset,
     /// The class of its events; `None` if there are too many classes.
     pub class: Option<usize>,
-    /// The arguments, in the order of the format.
+    /// The arguments, in the order of the format, and behind them the number of the task if events have it.
     #[serde(deserialize_with = "objects")]
     pub arguments: Vec<DescribedArgument>,
+    /// Whether the last argument is no argument of the marker but the number of the task that the thread ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_task: bool,
 }
 
 /// An argument at a site.
@@ -327,6 +330,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
         offset: planned.offset,
         class: None,
         arguments: planned.arguments.iter().map(argument).collect(),
+        has_task: planned.notes_task,
     }
 }
 

@@ -64,6 +64,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         inputs: Vec::new(),
         arguments: arguments.map(argument).collect(),
         members: Vec::new(),
+        notes_task: site.has_task,
         filter: None,
         aggregate: Aggregate::Hits,
         recorded: None,

@@ -62,7 +62,7 @@ impl StructuredValues {
     /// Adds the values of a hit of the recording that `description` describes.
     pub fn add(&mut self, description: &Description, hit: &Hit<'_>) {
         let Some(class) = description.sites.get(hit.number).and_then(|site| site.class) else { return };
-        for (number, (argument, value)) in hit.arguments().enumerate() {
+        for (number, (argument, value)) in hit.fields().enumerate() {
             let Some(shown) = &argument.shown else { continue };
             let shape = self.shapes.entry((class, number)).or_insert_with(|| ArgumentShape {
                 shape: TreeShape::default(),
