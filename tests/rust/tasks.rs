@@ -213,6 +213,64 @@ int main(void) {
 }
 "#;
 
+/// A runtime in C in which tasks are polled and woken in a fixed order. One is polled twice without a wake.
+const WAKES: &str = r#"
+#include <pthread.h>
+#include <time.h>
+#include "simple_marker.h"
+
+struct task { int state; long number; int polls, last; };
+__thread struct { int depth; long number; } current_task;
+
+__attribute__((noinline)) static void begin(void) { simple_mark(work:begin, ""); }
+__attribute__((noinline)) static void end(void) { simple_mark(work:end, ""); }
+
+__attribute__((noinline)) void run(struct task *t) {
+    long outer = current_task.number;
+    current_task.number = t->number;
+    __asm__ volatile("" ::: "memory");
+    if (t->polls == 0) begin();
+    if (++t->polls == t->last) end();
+    current_task.number = outer;
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void wake(struct task *t) { t->state++; __asm__ volatile(""); }
+
+static struct task one = { 0, 1, 0, 4 }, two = { 0, 2, 0, 2 };
+static const struct { int thread; void (*step)(struct task *); struct task *task; } order[] = {
+    { 0, run, &one }, { 1, run, &two }, { 1, wake, &one }, { 0, run, &one }, { 0, run, &one }, { 0, wake, &two },
+    { 0, wake, &one }, { 1, run, &one }, { 1, run, &two },
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static unsigned turn;
+
+static void *thread(void *number) {
+    pthread_mutex_lock(&lock);
+    while (turn < sizeof order / sizeof *order) {
+        if (order[turn].thread == (int)(long)number) {
+            struct timespec a_moment = { 0, 1000000 };
+            nanosleep(&a_moment, 0);
+            order[turn].step(order[turn].task);
+            turn++;
+            pthread_cond_broadcast(&moved);
+        } else {
+            pthread_cond_wait(&moved, &lock);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int main(void) {
+    pthread_t both[2];
+    for (long number = 0; number < 2; number++) pthread_create(&both[number], 0, thread, (void *)number);
+    for (int number = 0; number < 2; number++) pthread_join(both[number], 0);
+    return 0;
+}
+"#;
+
 fn objects(command: &str, options: &[&str], program: &Path) -> Vec<Json> {
     let mut smark = Command::new(fixture::smark());
     let ended = ended(smark.args([command, "--json"]).args(options).arg("--").arg(program));
@@ -487,4 +545,90 @@ fn polls_that_are_not_known_are_told() {
         assert!(said.contains(&format!("its polls are not watched: {why}")), "{said}");
         assert!(String::from_utf8_lossy(&output.stdout).contains(r#""task":3,"#), "the hits are shown nevertheless");
     }
+}
+
+/// What a task did from its marker `work:begin` to `work:end`, by the times of the hits: polled, scheduled and waiting.
+fn parts_of(task: u64, hits: &[Json]) -> [u64; 3] {
+    let time = |hit: &Json| hit["time_ns"].as_u64().expect("a time");
+    let of = |marker: &str| {
+        let mut found = hits.iter().filter(|it| it["marker"] == marker && it["task"].as_u64() == Some(task));
+        time(found.next().expect("a hit"))
+    };
+    let (start, end) = (of("work:begin"), of("work:end"));
+    let (mut polled, mut scheduled, mut waiting) = (0, 0, 0);
+    // The end of the last poll, the wake after it, and the thread that polls.
+    let (mut ended, mut woken, mut polls_in) = (None, None, None);
+    let mut begun = 0;
+    for hit in hits {
+        let now = time(hit);
+        match hit["marker"].as_str() {
+            Some("run()") if hit["task"].as_u64() == Some(task) => {
+                if let Some(ended) = ended.take() {
+                    scheduled += now - woken.unwrap_or(ended);
+                    waiting += woken.unwrap_or(ended) - ended;
+                }
+                (woken, begun, polls_in) = (None, now, hit["tid"].as_u64());
+            }
+            Some("run() return") if polls_in.is_some() && hit["tid"].as_u64() == polls_in => {
+                polled += now.min(end) - begun.max(start);
+                (ended, polls_in) = (Some(now), None);
+            }
+            Some("wake()") if hit["task"].as_u64() == Some(task) => woken = woken.or(Some(now)),
+            _ => {}
+        }
+    }
+    [polled, scheduled, waiting]
+}
+
+#[test]
+fn times_are_split_by_what_tasks_did() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "wakes", WAKES, &["-pthread", "-O2"]);
+    let (views, recording) = (folder.path().join("tasks.views"), folder.path().join("recording"));
+    let view = "current_task task number=number polls=run(t->number)";
+    for wakes in ["wakes=wake(t->number)", ""] {
+        fs::write(&views, format!("{view} {wakes}\n")).expect("the file");
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["record", "--force", "--polls", "--views"]).arg(&views).arg("-o").arg(&recording);
+        run(smark.arg("--").arg(&program));
+        let (text, _) = said_by(&["report", "--json"], &recording);
+        let hits: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let expected = [1, 2].map(|task| parts_of(task, &hits));
+        let time = ["report", "--json", "--time", "work:begin..work:end", "--key", "task", "--split"];
+        let (text, said) = said_by(&[&time[..], &["--by", "task"]].concat(), &recording);
+        assert_eq!(said, "");
+        let rows = text.lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
+        let row = rows.into_iter().find(|it| it["time"]["count"] == 2).expect("the times");
+        let sums = |split: &Json, names: &[&str]| {
+            names.iter().map(|name| split[name]["sum"].as_u64().expect("a sum")).collect::<Vec<_>>()
+        };
+        let names: &[&str] =
+            if wakes.is_empty() { &["polled", "not_polled"] } else { &["polled", "scheduled", "waiting"] };
+        let parts = |[polled, scheduled, waiting]: [u64; 3]| match wakes {
+            "" => vec![polled, scheduled + waiting],
+            _ => vec![polled, scheduled, waiting],
+        };
+        // Without wakes, all that is not polled is one part.
+        for (pair, expected) in row["by"].as_array().expect("values").iter().zip(expected) {
+            assert_eq!(sums(&pair[2]["split"], names), parts(expected), "{pair}");
+        }
+        let all = sums(&row["time"]["split"], names);
+        assert_eq!(row["time"]["sum"].as_u64(), Some(all.iter().sum()), "{row}");
+        assert!(all.iter().all(|sum| *sum > 0), "{row}");
+        let (table, _) = said_by(&time.iter().copied().filter(|it| *it != "--json").collect::<Vec<_>>(), &recording);
+        assert!(names.iter().all(|name| table.contains(&name.replace('_', " "))), "{table}");
+    }
+    // Without polls there is nothing to tell.
+    run(Command::new(fixture::smark())
+        .args(["record", "--force", "--task", "--views"])
+        .arg(&views)
+        .arg("-o")
+        .arg(&recording)
+        .arg("--")
+        .arg(&program));
+    let (_, said) = said_by(&["report", "--time", "work:begin..work:end", "--key", "task", "--split"], &recording);
+    assert_eq!(said, "smark: --split: the recording has no polls; smark record --polls notes them\n");
 }

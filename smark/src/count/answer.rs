@@ -5,8 +5,8 @@ use std::sync::Arc;
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{
-    AmountsOf, Counts, IntervalSubject, KeyValue, MarkerCounts, Question, RawCounts, StackCounts, Tally, TimesOf,
-    UnmatchedHits,
+    AmountsOf, Counts, IntervalSubject, KeyValue, MarkerCounts, Question, RawCounts, SplitSubject, StackCounts, Tally,
+    TimesOf, UnmatchedHits,
 };
 use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
@@ -257,7 +257,12 @@ impl Answer {
         let (Some(split), Some((_, durations))) = (&self.counts.split, self.intervals()) else { return };
         let (all, whole) = (durations.count(), durations.count().saturating_sub(split.count()));
         if whole > 0 {
-            let why = "they began in another thread than they ended in, or in one of too many threads";
+            let why = match split.subject {
+                SplitSubject::Thread => {
+                    "they began in another thread than they ended in, or in one of too many threads"
+                }
+                SplitSubject::Task { .. } => "the recording does not have all polls of their tasks",
+            };
             console.error(&format!("--split: {whole} of {all} times are not split: {why}"));
         }
     }

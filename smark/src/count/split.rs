@@ -1,19 +1,26 @@
 //! What the threads did during the intervals, as a table and as JSON.
 
 use serde_json::{Value as Json, json};
-use simple_markers_tracer::aggregate::{IntervalPart, PartTimes, SplitTimes};
+use simple_markers_tracer::aggregate::{IntervalPart, PartTimes, SplitSubject, SplitTimes};
 use simple_markers_tracer::histogram::Durations;
 
 use super::answer::powers;
 use crate::units::duration;
 
-/// The name of a part in the table.
-pub(super) fn part_name(part: IntervalPart) -> &'static str {
-    match part {
-        IntervalPart::OnCpu => "on CPU",
-        IntervalPart::Queued => "queued",
-        IntervalPart::Blocked => "blocked",
+/// The parts with their names in the table.
+pub(super) fn named_parts(subject: SplitSubject) -> Vec<(IntervalPart, &'static str)> {
+    let [first, second, third] = IntervalPart::ALL;
+    match subject {
+        SplitSubject::Thread => vec![(first, "on CPU"), (second, "queued"), (third, "blocked")],
+        SplitSubject::Task { has_wakes: true } => vec![(first, "polled"), (second, "scheduled"), (third, "waiting")],
+        // What was not polled is in the second one.
+        SplitSubject::Task { has_wakes: false } => vec![(first, "polled"), (second, "not polled")],
     }
+}
+
+/// The name of a part in JSON.
+fn part_key(name: &str) -> String {
+    name.to_lowercase().replace(' ', "_")
 }
 
 /// Appends a table of the whole intervals and their parts.
@@ -28,9 +35,10 @@ pub(super) fn table(wall: &Durations, split: &SplitTimes, out: &mut String) {
         };
         [duration(min), of(50), of(90), of(99), duration(max)]
     };
+    let width = if split.subject == SplitSubject::Thread { 9 } else { 11 };
     let mut row = |name: &str, sum: &str, share: &str, times: &[String]| {
         let times: String = times.iter().map(|time| format!(" {time:>9}")).collect();
-        out.push_str(&format!("{name:<9}{sum:>9} {share:>7}{times}\n"));
+        out.push_str(&format!("{name:<width$}{sum:>9} {share:>7}{times}\n"));
     };
     let share = |sum: u64| match all {
         0 => "-".to_owned(),
@@ -38,9 +46,9 @@ pub(super) fn table(wall: &Durations, split: &SplitTimes, out: &mut String) {
     };
     row("", "SUM", "", &["MIN", "P50", "P90", "P99", "MAX"].map(str::to_owned));
     row("wall", &duration(all), "", &times(wall));
-    for part in IntervalPart::ALL {
+    for (part, name) in named_parts(split.subject) {
         let PartTimes { durations, sum } = split.get(part);
-        row(part_name(part), &duration(*sum), &share(*sum), &times(durations));
+        row(name, &duration(*sum), &share(*sum), &times(durations));
     }
     if split.count() < wall.count() {
         row("not split", &duration(rest), &share(rest), &[]);
@@ -60,9 +68,7 @@ pub(super) fn split_json(split: &SplitTimes) -> Json {
             "histogram": powers_json(durations),
         })
     };
-    json!({
-        "on_cpu": part(IntervalPart::OnCpu), "queued": part(IntervalPart::Queued), "blocked": part(IntervalPart::Blocked),
-    })
+    named_parts(split.subject).into_iter().map(|(of, name)| (part_key(name), part(of))).collect()
 }
 
 /// The durations by powers of two, as arrays.

@@ -1,7 +1,7 @@
 //! Counts as a table for people.
 
 use simple_markers_resolver::text::{from_bytes, shown};
-use simple_markers_tracer::aggregate::{Amounts, AmountsOf, IntervalPart, KeyValue, MarkerCounts, SplitTimes, TimesOf};
+use simple_markers_tracer::aggregate::{Amounts, AmountsOf, KeyValue, MarkerCounts, SplitTimes, TimesOf};
 use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
@@ -180,8 +180,8 @@ fn parts(wall: &Durations, split: &SplitTimes, is_long: bool, out: &mut String) 
         out.push_str("wall\n");
     }
     duration_bars(wall, out);
-    for part in IntervalPart::ALL.into_iter().filter(|_| is_long) {
-        out.push_str(&format!("{}\n", split::part_name(part)));
+    for (part, name) in split::named_parts(split.subject).into_iter().filter(|_| is_long) {
+        out.push_str(&format!("{name}\n"));
         duration_bars(&split.get(part).durations, out);
     }
 }

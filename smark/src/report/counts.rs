@@ -27,15 +27,19 @@ pub(super) struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    /// The recording begins at `start`.
+    /// The recording begins at `start`. `has_wakes` says whether it has the wakes of tasks.
     pub(super) fn new(
         chosen: &'a SiteSelection,
         question: &'a Question,
         kept: ValueLimits,
         json: bool,
         start: u64,
+        has_wakes: bool,
     ) -> Self {
-        let replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
+        let mut replay = Replay::new(&chosen.plan, usize::try_from(kept.most).unwrap_or(usize::MAX));
+        if question.is_split() {
+            replay.split_tasks(has_wakes);
+        }
         let heat = kept.heat.then(|| HeatMap::new(start));
         Self { chosen, question, kept, json, replay, heat, hits: 0 }
     }
@@ -45,6 +49,9 @@ impl Sink for Counts<'_> {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
         if let Some(heat) = self.heat.as_mut().filter(|heat| hit.time >= heat.due()) {
             heat.add(hit.time, self.replay.durations());
+        }
+        if let (Some(what), true) = (hit.marker.task_point, self.question.is_split()) {
+            self.replay.note(what, &hit.of_task());
         }
         if let Some((number, site)) = self.chosen.site(hit) {
             let holds = self.chosen.wants(hit);

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
+use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
@@ -65,8 +66,9 @@ pub(crate) struct Report {
     strict: Strict,
     #[command(flatten)]
     form: Form,
-    /// Of smark count only: it says why a recording cannot be asked
-    #[arg(long, hide = true)]
+    /// With --time and --key task, tell how much of each time the task was polled, had been woken and waited for a thread, and waited
+    /// for something else. The recording needs --polls
+    #[arg(long)]
     split: bool,
     /// The same
     #[arg(long, hide = true)]
@@ -177,13 +179,16 @@ enum ReportWork {
 
 impl Report {
     fn options(self) -> anyhow::Result<ReportOptions> {
-        let of_count = [(self.split, "--split"), (self.blocked, "--blocked"), (self.oncpu, "--oncpu")];
+        let mut question = self.ask.question(self.pairs.key.as_ref(), self.split, StackNotes::default());
+        let is_by_task =
+            matches!(&question, Question::Time { key, .. } if matches!(key.arguments(), [key] if **key == *TASK));
+        let of_count = [(self.split && !is_by_task, "--split"), (self.blocked, "--blocked"), (self.oncpu, "--oncpu")];
         if let Some((_, option)) = of_count.into_iter().find(|(is_given, _)| *is_given) {
+            let with_task = if option == "--split" { ". With --key task it says what the task did" } else { "" };
             bail!(
-                "{option}: a recording does not say when a thread was on a CPU; smark count --time A..B {option} does"
+                "{option}: a recording does not say when a thread was on a CPU; smark count --time A..B {option} does{with_task}"
             );
         }
-        let mut question = self.ask.question(self.pairs.key.as_ref(), false, StackNotes::default());
         if matches!(question, Question::Stacks { .. }) {
             bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
         }
@@ -226,6 +231,12 @@ impl Report {
         if needs_task && !recording.has_tasks() && !recording.has_argument(TASK) {
             bail!("task: the recording has no tasks; smark record --task notes them");
         }
+        if question.is_split() && recording.has_argument(TASK) {
+            bail!("--split: a marker has an argument `task`, which is no task of an async runtime");
+        }
+        if question.is_split() && !recording.has(TaskPoint::PollBegin) {
+            bail!("--split: the recording has no polls; smark record --polls notes them");
+        }
         let asked = HitQuery { filter: filter.as_ref(), question: &question };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
@@ -244,7 +255,8 @@ impl Report {
             }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
             ReportWork::Count { kept, json } => {
-                Box::new(Counts::new(&chosen, &question, kept, json, recording.description.start))
+                let (start, has_wakes) = (recording.description.start, recording.has(TaskPoint::Wake));
+                Box::new(Counts::new(&chosen, &question, kept, json, start, has_wakes))
             }
             ReportWork::Write { form, slow } => {
                 let pager = if form.json { None } else { Pager::start(console) };

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
+use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::record::span;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::Hit;
@@ -134,6 +135,12 @@ impl Recording {
     /// Whether hits note the task that the thread ran.
     pub(super) fn has_tasks(&self) -> bool {
         self.plan.sites.iter().any(|site| site.notes_task)
+    }
+
+    /// Whether it has places of async runtimes where tasks do this.
+    pub(super) fn has(&self, what: TaskPoint) -> bool {
+        let markers = &self.plan.markers;
+        self.plan.sites.iter().any(|site| markers.get(site.marker).is_some_and(|it| it.task_point == Some(what)))
     }
 
     /// Whether a marker has an argument of this name.

@@ -287,6 +287,7 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
             of_part.add(bucket, *count);
         }
     }
+    let subject = counted.split.as_ref().map(|split| split.subject).unwrap_or_default();
     let decoded = |(value, [whole, on_cpu, queued, blocked]): (&[u8], [BucketCounts; 4])| {
         let key = [&[0; 8], value].concat();
         let value = by.decode(&key, &names)?;
@@ -294,7 +295,7 @@ fn times(plan: &Plan, question: &Question, counted: &RawCounts) -> Option<Vec<Ti
         Some(TimesOf {
             value,
             durations: whole.times().durations,
-            split: question.is_split().then_some(SplitTimes { wall: None, parts }),
+            split: question.is_split().then_some(SplitTimes { wall: None, parts, subject }),
         })
     };
     let mut times: Vec<_> = found.into_iter().filter_map(decoded).collect();

@@ -15,6 +15,7 @@ mod split;
 mod stack_sums;
 mod stacks;
 mod tally;
+mod task_times;
 
 pub use amounts::{
     AmountTotal, AmountTotals, Amounts, NEGATIVE_AMOUNT, TOTAL_LARGEST, TOTAL_SIZE, TOTAL_SMALLEST, TOTAL_UPPER,
@@ -30,8 +31,8 @@ pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
 pub use split::{
     FIRST_NOTED, IntervalPart, LAST, OFF, OFF_CPU_SIZE, OPEN, PART_LONGEST, PART_SHORTEST, PART_SUM, PARTS_SIZE,
-    PartTimes, QUEUED, SINCE, STACKS, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitTimes,
-    UNKNOWN,
+    PartTimes, QUEUED, SINCE, STACKS, START_OFF, START_QUEUED, START_SPLIT, START_TASK, SUM_BUCKET, SplitSubject,
+    SplitTimes, UNKNOWN,
 };
 pub use stack_sums::{
     IntervalStacks, NOTHING, RUNNABLE, RawStackSum, SUM_COUNT, SUM_KEY_SIZE, SUM_MOMENT, SUM_PROCESS, SUM_SIZE,

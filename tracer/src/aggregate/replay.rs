@@ -4,13 +4,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
+use simple_markers_resolver::marks::TaskPoint;
+
 use super::amounts::{AmountTotal, AmountTotals, amount_bucket};
 use super::key::{IntervalKey, Key, NO_VALUE, key_of, process_key};
+use super::split::{IntervalPart, SUM_BUCKET, SplitSubject, SplitTimes};
+use super::task_times::{TaskClocks, TaskTimes};
 use super::{IntervalStacks, Intervals, RawCounts, StartOutcome, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
 use crate::histogram::{Durations, coarse, fine};
-use crate::plan::{Aggregate, By, Interval, KeyFields, Pairing, Plan};
+use crate::open_polls::TaskHit;
+use crate::plan::{Aggregate, By, Interval, KeyFields, Pairing, Plan, Readable};
 
 /// A hit at a site of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +48,22 @@ pub struct Replay {
     /// The last hit of each thread at an address that sites share.
     passes: HashMap<u32, Pass>,
     /// The times of the starts, and by what the intervals are counted.
-    starts: Intervals<(u64, Option<Key>)>,
+    starts: Intervals<IntervalStart>,
     durations: Durations,
     /// The time of the last hit.
     last: u64,
+    /// What tasks did, if times are split by it.
+    clocks: TaskClocks,
+    split: Option<SplitTimes>,
+}
+
+/// What is kept of the start of an interval.
+#[derive(Clone, Debug)]
+struct IntervalStart {
+    time: u64,
+    by: Option<Key>,
+    /// What the task had done until then, if times are split and it is known.
+    task: Option<TaskTimes>,
 }
 
 /// A pass of an address that several sites share.
@@ -75,6 +92,8 @@ impl Replay {
             starts: Intervals::default(),
             durations: Durations::default(),
             last: 0,
+            clocks: TaskClocks::default(),
+            split: None,
         };
         replay.extend(plan);
         replay
@@ -95,6 +114,27 @@ impl Replay {
                 }
             }
         }
+    }
+
+    /// Splits times by what the tasks of async runtimes did, which hits of these tell ([`Self::note`]). `has_wakes` says
+    /// whether wakes are among them.
+    pub fn split_tasks(&mut self, has_wakes: bool) {
+        let subject = SplitSubject::Task { has_wakes };
+        self.split = Some(SplitTimes { wall: Some(0), subject, ..SplitTimes::default() });
+    }
+
+    /// Takes the hit of a poll or a wake, which is not counted.
+    pub fn note(&mut self, what: TaskPoint, hit: &TaskHit) {
+        self.clocks.add(what, hit);
+    }
+
+    /// What the task did until a hit that is the start or the end of an interval; `None` if it is not known, or times
+    /// are not split.
+    fn task_times<I: Inputs + ?Sized>(&self, of: &Interval, time: u64, hit: &Passage<'_, I>) -> Option<TaskTimes> {
+        let Pairing::Arguments(KeyFields(fields)) = &of.key else { return None };
+        let [Readable::Number { number, .. }] = &fields[..] else { return None };
+        self.split.as_ref()?;
+        self.clocks.times(hit.process, number.bits(hit.inputs)?, time)
     }
 
     /// When the thread passed the address of a hit. What is done at one site of an address takes time, so
@@ -137,11 +177,11 @@ impl Replay {
         };
         let problem = match aggregate {
             Aggregate::Hits => None,
-            Aggregate::Processes => increment(&mut self.values, process_key(hit.process), self.most),
+            Aggregate::Processes => increment(&mut self.values, process_key(hit.process), 1, self.most),
             // A recording has no stacks.
             Aggregate::Stacks { .. } => Some(Tally::Unread),
             Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
-                Some(key) => increment(&mut self.values, key, self.most),
+                Some(key) => increment(&mut self.values, key, 1, self.most),
                 None => Some(Tally::Unread),
             },
             Aggregate::Amounts { of, by } => match of.value(hit.inputs) {
@@ -149,13 +189,19 @@ impl Replay {
                 None => Some(Tally::Unread),
             },
             Aggregate::Histogram(number) => match number.value(hit.inputs) {
-                Some(value) => increment(&mut self.buckets, (group, coarse(value)), self.most),
+                Some(value) => increment(&mut self.buckets, (group, coarse(value)), 1, self.most),
                 None => Some(Tally::Unread),
             },
             Aggregate::Start(of) => {
-                interval(of).map_or(Some(Tally::Unread), |key| self.start(key, time, of.key.is_frame()))
+                let task = self.task_times(of, time, hit);
+                interval(of).map_or(Some(Tally::Unread), |(key, by)| {
+                    self.start(key, IntervalStart { time, by, task }, of.key.is_frame())
+                })
             }
-            Aggregate::End(of) => interval(of).map_or(Some(Tally::Unread), |key| self.end(key, time)),
+            Aggregate::End(of) => {
+                let task = self.task_times(of, time, hit);
+                interval(of).map_or(Some(Tally::Unread), |(key, by)| self.end(&key, IntervalStart { time, by, task }))
+            }
         };
         if let Some(problem) = problem {
             self.tally(hit.site, problem);
@@ -179,10 +225,10 @@ impl Replay {
         }
     }
 
-    fn start(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64, is_call: bool) -> Option<Tally> {
+    fn start(&mut self, key: IntervalKey, start: IntervalStart, is_call: bool) -> Option<Tally> {
         let outcome = match is_call {
-            true => self.starts.start_call(key, (time, by), self.most),
-            false => self.starts.start(key, (time, by), self.most),
+            true => self.starts.start_call(key, start, self.most),
+            false => self.starts.start(key, start, self.most),
         };
         match outcome {
             StartOutcome::Open => None,
@@ -205,7 +251,7 @@ impl Replay {
         };
         put(&mut key, 0, &group.to_ne_bytes());
         put(&mut key, 4, &amount_bucket(amount).to_ne_bytes());
-        let problem = increment(&mut self.values, key, self.most);
+        let problem = increment(&mut self.values, key, 1, self.most);
         if problem.is_none() {
             put(&mut key, 4, &[0; 4]);
             self.totals.extend([(key.to_vec(), AmountTotal::of(amount))]);
@@ -213,19 +259,40 @@ impl Replay {
         problem
     }
 
-    fn end(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
-        let Some((start, by_start)) = self.starts.end(&key) else { return Some(Tally::Unmatched) };
-        let duration = time.saturating_sub(start);
+    /// Ends an interval with what is known of its end.
+    fn end(&mut self, key: &IntervalKey, end: IntervalStart) -> Option<Tally> {
+        let Some(start) = self.starts.end(key) else { return Some(Tally::Unmatched) };
+        let duration = end.time.saturating_sub(start.time);
         self.durations.count_one(duration);
-        let mut by = by_start.or(by)?;
-        put(&mut by, 0, &u64::from(fine(duration)).to_ne_bytes());
-        increment(&mut self.values, by, self.most)
+        let parts = start.task.zip(end.task).map(|(start, end)| {
+            let part = |of: usize| Some(end.get(of)?.saturating_sub(*start.get(of)?));
+            [0, 1, 2].map(|of| part(of).unwrap_or(0))
+        });
+        // Where a time went back, as it may between hits of different CPUs, the parts are no parts of it.
+        let parts =
+            parts.filter(|parts| parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part)) == Some(duration));
+        let by = start.by.or(end.by);
+        if let Some(split) = &mut self.split {
+            split.wall = split.wall.map(|wall| wall.saturating_add(duration));
+            parts.into_iter().for_each(|parts| split.add_interval(parts));
+        }
+        let mut key = by?;
+        put(&mut key, 0, &u64::from(fine(duration)).to_ne_bytes());
+        let mut full = increment(&mut self.values, key, 1, self.most);
+        for (part, ns) in IntervalPart::ALL.into_iter().zip(parts.into_iter().flatten()) {
+            put(&mut key, 4, &part.number().to_ne_bytes());
+            for (bucket, count) in [(fine(ns), 1), (SUM_BUCKET, ns)] {
+                put(&mut key, 0, &bucket.to_ne_bytes());
+                full = full.or(increment(&mut self.values, key, count, self.most));
+            }
+        }
+        full
     }
 
     /// For how long the starts without an end are open at the time of the last hit.
     fn open(&self) -> Durations {
         let mut open = Durations::default();
-        self.starts.open().for_each(|(start, _)| open.count_one(self.last.saturating_sub(*start)));
+        self.starts.open().for_each(|start| open.count_one(self.last.saturating_sub(start.time)));
         open
     }
 
@@ -252,20 +319,20 @@ impl Replay {
             durations: self.durations.clone(),
             totals: self.totals.clone(),
             open: self.open(),
-            split: None,
+            split: self.split.clone(),
             interval_stacks: IntervalStacks::default(),
             stacks: HashMap::new(),
         }
     }
 }
 
-/// Counts a key, which may be new. Returns what could not be done.
-fn increment<K: Eq + Hash>(counts: &mut HashMap<K, u64>, key: K, most: usize) -> Option<Tally> {
+/// Adds to the count of a key, which may be new. Returns what could not be done.
+fn increment<K: Eq + Hash>(counts: &mut HashMap<K, u64>, key: K, more: u64, most: usize) -> Option<Tally> {
     let has_space = counts.len() < most;
     match counts.entry(key) {
-        Entry::Occupied(mut count) => *count.get_mut() += 1,
+        Entry::Occupied(mut count) => *count.get_mut() = count.get().saturating_add(more),
         Entry::Vacant(count) if has_space => {
-            count.insert(1);
+            count.insert(more);
         }
         Entry::Vacant(_) => return Some(Tally::Full),
     }

@@ -1,7 +1,7 @@
 //! What the thread did during intervals: it was on a CPU, it waited for one, or it was blocked. The layout
 //! of the maps that have it.
 
-use crate::histogram::{Durations, FINE};
+use crate::histogram::{Durations, FINE, fine};
 
 /// What a thread did during a part of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,20 @@ impl PartTimes {
     }
 }
 
+/// Of what the parts of intervals tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SplitSubject {
+    /// A thread: it was on a CPU, queued for one, or blocked.
+    #[default]
+    Thread,
+    /// A task of an async runtime: it was polled, it was woken and waited for a thread, or it waited for something
+    /// else. They take the places of the parts in this order.
+    Task {
+        /// Whether wakes were seen. If not, the task waited in all the time in which it was not polled.
+        has_wakes: bool,
+    },
+}
+
 /// The parts of intervals. A part of an interval may be 0 ns long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitTimes {
@@ -98,9 +112,24 @@ pub struct SplitTimes {
     pub wall: Option<u64>,
     /// In the order of [`IntervalPart::ALL`].
     pub parts: [PartTimes; 3],
+    /// Of what they tell.
+    pub subject: SplitSubject,
 }
 
 impl SplitTimes {
+    /// Adds the parts of an interval, in ns.
+    pub(super) fn add_interval(&mut self, parts: [u64; 3]) {
+        for (times, ns) in self.parts.iter_mut().zip(parts) {
+            let Durations { counts, min, max } = &mut times.durations;
+            (*min, *max) = if counts.is_empty() { (ns, ns) } else { ((*min).min(ns), (*max).max(ns)) };
+            counts.resize(FINE as usize, 0);
+            if let Some(count) = counts.get_mut(fine(ns) as usize) {
+                *count += 1;
+            }
+            times.sum = times.sum.saturating_add(ns);
+        }
+    }
+
     /// What the values of `Map::Parts` say, one for each CPU, in numbers of 8 bytes.
     #[must_use]
     pub fn of_values(values: &[Vec<u64>]) -> Self {
@@ -114,7 +143,7 @@ impl SplitTimes {
                 let durations = Durations { counts, min: !at(PART_SHORTEST), max: at(PART_LONGEST) };
                 PartTimes { durations, sum: at(PART_SUM) }
             };
-            split.add(&Self { wall: word(0), parts: IntervalPart::ALL.map(part) });
+            split.add(&Self { wall: word(0), parts: IntervalPart::ALL.map(part), ..Self::default() });
         }
         split
     }
