@@ -120,7 +120,8 @@ impl KernelFrames {
         Self { names, unnamed: 0 }
     }
 
-    /// The frames of a stack.
+    /// The frames of a stack, without the kernel's loop over the programs of an event: it is there only if there is more
+    /// than one of them.
     pub(crate) fn named(&mut self, addresses: impl Iterator<Item = u64>) -> Vec<KernelFrame> {
         let frame = |address: u64| {
             let symbol = self.names.symbol(address).map(|symbol| KernelFunction {
@@ -131,7 +132,8 @@ impl KernelFrames {
             self.unnamed += u64::from(symbol.is_none());
             KernelFrame { address, symbol }
         };
-        addresses.filter(|address| *address > 0).map(frame).collect()
+        let is_loop = |frame: &KernelFrame| frame.function().is_some_and(|name| name.starts_with("__traceiter_"));
+        addresses.filter(|address| *address > 0).map(frame).skip_while(is_loop).collect()
     }
 
     /// Says why frames have no names.

@@ -200,7 +200,7 @@ impl Replay {
             }
             Aggregate::End(of) => {
                 let task = self.task_times(of, time, hit);
-                interval(of).map_or(Some(Tally::Unread), |(key, by)| self.end(&key, IntervalStart { time, by, task }))
+                interval(of).map_or(Some(Tally::Unread), |(key, by)| self.end(&key, &IntervalStart { time, by, task }))
             }
         };
         if let Some(problem) = problem {
@@ -260,7 +260,7 @@ impl Replay {
     }
 
     /// Ends an interval with what is known of its end.
-    fn end(&mut self, key: &IntervalKey, end: IntervalStart) -> Option<Tally> {
+    fn end(&mut self, key: &IntervalKey, end: &IntervalStart) -> Option<Tally> {
         let Some(start) = self.starts.end(key) else { return Some(Tally::Unmatched) };
         let duration = end.time.saturating_sub(start.time);
         self.durations.count_one(duration);
