@@ -67,7 +67,7 @@ int main(int count, char **arguments) {
 "#;
 
 /// Whether events can be watched, which needs BPF and a tracefs that can be read.
-fn can_watch_events() -> bool {
+pub(crate) fn can_watch_events() -> bool {
     can_watch() && can_watch_with_tracefs()
 }
 

@@ -50,6 +50,7 @@ cfg_if::cfg_if! {
         mod stacks;
         mod stacks_copied;
         mod structured;
+        mod system_calls;
         mod tasks;
         mod thread_locals;
         mod timeline;

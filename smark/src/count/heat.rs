@@ -142,15 +142,15 @@ mod tests {
         let mut map = HeatMap::new(1_000);
         assert_eq!(map.due(), 1_000 + FIRST);
         map.add(map.due(), &durations(&[(5_000, 3)]));
-        // Nothing ends in the second and the third column.
+        // Nothing ends in the next three columns.
         map.add(map.due() + 2 * FIRST, &durations(&[(5_000, 3)]));
         map.add(map.due(), &durations(&[(5_000, 4), (600, 100)]));
         let mut text = String::new();
         map.write(&mut text);
-        let lines = ["4.10 us |-  .|", "2.05 us |    |", "1.02 us |    |", " 512 ns |   @|"];
+        let lines = ["4.10 us |:   .|", "2.05 us |     |", "1.02 us |     |", " 512 ns |    @|"];
         assert_eq!(text.lines().take(4).collect::<Vec<_>>(), lines, "{text}");
-        assert!(text.contains("4 columns of 100 ms; @ is 100 times in one"), "{text}");
-        assert_eq!(map.json()["rows"][0], json!([512, 1023, [0, 0, 0, 100]]));
+        assert!(text.contains("5 columns of 100 ms; @ is 100 times in one"), "{text}");
+        assert_eq!(map.json()["rows"][0], json!([512, 1023, [0, 0, 0, 0, 100]]));
     }
 
     #[test]

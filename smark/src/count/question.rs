@@ -138,10 +138,14 @@ pub(crate) fn names(text: &str) -> Result<Names, String> {
     }
 }
 
-/// Parses `A..B`, `SPAN` or `FUNCTION()`.
+/// Parses `A..B`, `SPAN`, `syscalls:NAME` or `FUNCTION()`.
 pub(crate) fn timed(text: &str) -> Result<TimedInterval, String> {
     match text.strip_suffix("()") {
         Some(function) if !function.is_empty() && !text.contains("..") => Ok(TimedInterval::Calls(text.to_owned())),
+        None if text.starts_with("syscalls:") && !text.contains("..") && !text.contains(":sys_") => {
+            let side = |side: &str| text.replacen(':', &format!(":sys_{side}_"), 1);
+            Ok(TimedInterval::Markers(side("enter"), side("exit")))
+        }
         None if !text.is_empty() && !text.contains("..") => Ok(TimedInterval::Spans(text.to_owned())),
         _ => match interval(text) {
             Ok((from, to)) => Ok(TimedInterval::Markers(from, to)),
@@ -184,6 +188,8 @@ mod tests {
     #[test]
     fn a_name_alone_is_that_of_a_span() {
         assert_eq!(timed("db:query"), Ok(TimedInterval::Spans("db:query".to_owned())));
+        let (enter, exit) = ("syscalls:sys_enter_read".to_owned(), "syscalls:sys_exit_read".to_owned());
+        assert_eq!(timed("syscalls:read"), Ok(TimedInterval::Markers(enter, exit)));
     }
 
     #[test]

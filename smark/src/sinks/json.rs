@@ -3,8 +3,10 @@
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::function_names::FunctionNames;
-use simple_markers_tracer::text::{json_event, json_named};
+use simple_markers_tracer::plan::CallSide;
+use simple_markers_tracer::text::{json_event, json_integer, json_named};
 
+use super::calls::{OpenCalls, ReturnedCall};
 use super::line::HitLine;
 use super::sink::Setting;
 use crate::console::Console;
@@ -16,14 +18,34 @@ pub(super) struct Json {
     texts: Texts,
     functions: Box<dyn FunctionNames>,
     stacks: Option<Stacks>,
+    /// The system calls that have not returned, with the objects of their entries.
+    calls: OpenCalls<serde_json::Value>,
     line: String,
 }
 
 impl Json {
     pub(super) fn new(setting: Setting) -> Self {
         let (texts, functions) = (Texts::new(setting.names), setting.functions);
-        Self { texts, functions, stacks: setting.stacks, line: String::new() }
+        Self { texts, functions, stacks: setting.stacks, calls: OpenCalls::default(), line: String::new() }
     }
+}
+
+/// The object of a system call, made of the one of its return.
+fn returned(mut object: serde_json::Value, call: ReturnedCall<serde_json::Value>) -> serde_json::Value {
+    let ReturnedCall { name, entry, result } = call;
+    let (took, entry) = entry.map_or((None, None), |(took, entry)| (Some(took), Some(entry)));
+    let of_entry = |field: &str| entry.as_ref().and_then(|entry| entry.get(field)).cloned().unwrap_or_default();
+    if let Some(members) = object.as_object_mut() {
+        let own = [
+            ("event", name.into()),
+            ("fields", of_entry("fields")),
+            ("text", of_entry("text")),
+            ("result", result.map(|result| json_integer(result.into())).into()),
+            ("took_ns", took.into()),
+        ];
+        members.extend(own.map(|(field, value)| (field.to_owned(), value)));
+    }
+    object
 }
 
 impl HitLine for Json {
@@ -32,7 +54,18 @@ impl HitLine for Json {
             Some(event) => {
                 let mut text = String::new();
                 self.texts.write(event, hit, &mut text);
-                json_event(hit, &text)
+                let object = json_event(hit, &text);
+                match event.call {
+                    None => object,
+                    Some(CallSide::Entry) => {
+                        self.calls.enter(hit, object);
+                        return "";
+                    }
+                    Some(CallSide::Return) => match self.calls.leave(hit) {
+                        Some(call) => returned(object, call),
+                        None => return "",
+                    },
+                }
             }
             None => json_named(hit, &*self.functions),
         };
@@ -45,6 +78,7 @@ impl HitLine for Json {
     }
 
     fn tell(&self, console: &Console) {
+        self.calls.tell(console);
         self.stacks.iter().for_each(|stacks| stacks.tell(console));
     }
 }

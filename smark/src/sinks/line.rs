@@ -12,7 +12,7 @@ use crate::end::{self, Totals};
 
 /// Makes the line of a hit.
 pub(crate) trait HitLine {
-    /// The line, or several if its stack is printed. It ends with a newline.
+    /// The line, or several if its stack is printed. It ends with a newline. Empty if the hit is a part of a later line.
     fn line(&mut self, hit: &Hit<'_>) -> &str;
 
     /// Says what could not be shown.
@@ -37,8 +37,9 @@ impl<'a> EachHit<'a> {
 
 impl Sink for EachHit<'_> {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
-        self.out.write_all(self.lines.line(hit).as_bytes())?;
-        self.hits += 1;
+        let line = self.lines.line(hit);
+        self.out.write_all(line.as_bytes())?;
+        self.hits += u64::from(!line.is_empty());
         Ok(ControlFlow::Continue(()))
     }
 

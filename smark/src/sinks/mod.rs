@@ -1,6 +1,7 @@
 //! The sinks that write hits as lines, which `smark trace` and `smark report` share. A new form of a line is a file
 //! here, and an option and a line in [`Form`].
 
+mod calls;
 mod json;
 mod line;
 mod sink;

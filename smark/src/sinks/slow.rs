@@ -183,6 +183,9 @@ impl<'a> Slow<'a> {
             return;
         }
         let line = self.lines.line(hit).to_owned();
+        if line.is_empty() {
+            return;
+        }
         self.bytes += line.len();
         open.lines.push(line);
     }

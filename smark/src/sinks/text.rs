@@ -8,12 +8,15 @@ use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::function_names::FunctionNames;
+use simple_markers_tracer::plan::CallSide;
 use simple_markers_tracer::text::{Format, word};
 
+use super::calls::{OpenCalls, ReturnedCall, result_text};
 use super::line::HitLine;
 use super::sink::Setting;
 use crate::console::Console;
 use crate::stacks::Stacks;
+use crate::units::duration;
 
 /// Makes the line of a hit, with its stack behind it.
 pub(super) struct Text {
@@ -26,6 +29,8 @@ pub(super) struct Text {
     colour: bool,
     has_tasks: bool,
     stacks: Option<Stacks>,
+    /// The system calls that have not returned, with the texts of their entries.
+    calls: OpenCalls<String>,
     line: String,
 }
 
@@ -33,11 +38,29 @@ impl Text {
     pub(super) fn new(setting: Setting) -> Self {
         let Setting { start, names, functions, colour, has_tasks, stacks } = setting;
         let texts = Texts::new(names);
-        Self { start, formats: HashMap::new(), texts, functions, colour, has_tasks, stacks, line: String::new() }
+        let (formats, calls) = (HashMap::new(), OpenCalls::default());
+        Self { start, formats, texts, functions, colour, has_tasks, stacks, calls, line: String::new() }
+    }
+
+    /// Makes the line of a system call that returns with a hit.
+    fn returned(&mut self, hit: &Hit<'_>, call: &ReturnedCall<String>) {
+        self.start(hit, &call.name);
+        let from = self.line.len();
+        let (text, took) = match &call.entry {
+            Some((took, text)) => (text.as_str(), duration(*took)),
+            None => ("..", "unknown time".to_owned()),
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(self.line, "{text} = {} in {took}", result_text(call.result));
+        escape(&mut self.line, from);
+        self.line.push('\n');
+        if let Some(stacks) = &mut self.stacks {
+            stacks.write(hit, &mut self.line);
+        }
     }
 
     /// Appends what is before the text of a hit.
-    fn start(&mut self, hit: &Hit<'_>) {
+    fn start(&mut self, hit: &Hit<'_>, name: &str) {
         let Hit { cpu, process, thread, .. } = *hit;
         let time = hit.time.saturating_sub(self.start);
         let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
@@ -55,14 +78,30 @@ impl Text {
             let _ = write!(out, "{task:<12} ");
         }
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-        let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
+        let _ = write!(out, "{bold}{}{plain}: ", shown(name));
     }
 }
 
 impl HitLine for Text {
     fn line(&mut self, hit: &Hit<'_>) -> &str {
         self.line.clear();
-        self.start(hit);
+        match OpenCalls::<String>::side(hit) {
+            Some(CallSide::Entry) => {
+                let mut text = String::new();
+                if let Some(event) = &hit.marker.event {
+                    self.texts.write(event, hit, &mut text);
+                }
+                self.calls.enter(hit, text);
+                return "";
+            }
+            Some(CallSide::Return) => {
+                let Some(call) = self.calls.leave(hit) else { return "" };
+                self.returned(hit, &call);
+                return &self.line;
+            }
+            None => {}
+        }
+        self.start(hit, &hit.marker.name);
         let from = self.line.len();
         match &hit.marker.event {
             Some(event) => self.texts.write(event, hit, &mut self.line),
@@ -81,6 +120,7 @@ impl HitLine for Text {
     }
 
     fn tell(&self, console: &Console) {
+        self.calls.tell(console);
         self.stacks.iter().for_each(|stacks| stacks.tell(console));
     }
 }

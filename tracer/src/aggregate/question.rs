@@ -1,5 +1,6 @@
 //! What the user asks for, and what of it is counted at each site.
 
+use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
@@ -173,6 +174,7 @@ impl Plan {
     pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<RefusedSite> {
         let mut refused = Vec::new();
         let by = self.by(question);
+        let chosen = filter.map_or_else(HashSet::new, |filter| self.chosen_calls(first, filter));
         let (markers, images) = (&self.markers, &self.images);
         let new = self.sites.split_off(first.min(self.sites.len()));
         for mut site in new {
@@ -190,7 +192,13 @@ impl Plan {
                     let is_poll = markers.get(site.marker).is_some_and(|marker| marker.task_point.is_some());
                     let filter = filter.filter(|_| !is_poll && !matches!(aggregate, Aggregate::End(_)));
                     site.aggregate = aggregate;
-                    match filter.map(|filter| filter.check(&mut site, platform)).transpose() {
+                    let condition = filter.map(|filter| filter.check(&mut site, platform)).transpose();
+                    // One side of a system call has what chooses the call.
+                    let condition = match condition {
+                        Err(Unfit { why: Mismatch::Unknown { .. }, .. }) if chosen.contains(&site.marker) => Ok(None),
+                        condition => condition,
+                    };
+                    match condition {
                         Ok(condition) => {
                             site.filter = condition;
                             self.sites.push(site);
@@ -208,6 +216,15 @@ impl Plan {
 }
 
 impl Plan {
+    /// The markers that are sides of system calls that a filter can choose: at least by the other side.
+    fn chosen_calls(&self, first: usize, filter: &Filter) -> HashSet<usize> {
+        let entry = |marker: usize| self.markers.get(marker)?.event.as_ref()?.entry_name();
+        let new = self.sites.iter().skip(first).filter_map(|site| Some((site, entry(site.marker)?)));
+        let fits = |site: &PlannedSite| filter.check(&mut site.clone(), None).is_ok();
+        let calls: HashSet<String> = new.clone().filter(|(site, _)| fits(site)).map(|(_, entry)| entry).collect();
+        new.filter(|(_, entry)| calls.contains(entry)).map(|(site, _)| site.marker).collect()
+    }
+
     /// By what a question counts times: the arguments as one site at the start of intervals reads them, if one
     /// has them. `None` if no site there has them.
     fn by(&self, question: &Question) -> Option<KeyFields> {

@@ -23,6 +23,29 @@ pub struct KernelEvent {
     pub choices: Vec<Choices>,
     /// Its fields but the common ones, which are the arguments in a plan.
     pub(crate) fields: Vec<EventField>,
+    /// The side of a system call that it is, if the entry and the return of a call are shown as one.
+    pub call: Option<CallSide>,
+}
+
+/// A side of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallSide {
+    /// The thread enters the kernel.
+    Entry,
+    /// It returns to the program.
+    Return,
+}
+
+/// The group of the events of system calls.
+const CALLS: &str = "syscalls";
+
+impl CallSide {
+    /// The side that an event of this group and name is, and the name of the call. `None` if it is no system call.
+    #[must_use]
+    pub fn of<'n>(group: &str, name: &'n str) -> Option<(Self, &'n str)> {
+        let of = |prefix, side| Some((side, name.strip_prefix(prefix).filter(|_| group == CALLS)?));
+        of("sys_enter_", Self::Entry).or_else(|| of("sys_exit_", Self::Return))
+    }
 }
 
 impl KernelEvent {
@@ -37,7 +60,28 @@ impl KernelEvent {
                 field.place = FieldPlace::User(address);
             }
         }
-        Self { fields, format, choices }
+        Self { fields, format, choices, call: None }
+    }
+
+    /// The event as a side of a system call whose entry and return are shown as one, if it is one.
+    #[must_use]
+    pub fn as_side(self) -> Self {
+        let call = CallSide::of(&self.format.group, &self.format.name).map(|(side, _)| side);
+        Self { call, ..self }
+    }
+
+    /// The name of the system call, as `syscalls:openat`. `None` if it is not shown as a side of one.
+    #[must_use]
+    pub fn call_name(&self) -> Option<String> {
+        let (_, name) = CallSide::of(&self.format.group, &self.format.name).filter(|_| self.call.is_some())?;
+        Some(format!("{CALLS}:{name}"))
+    }
+
+    /// The name of the event at the entry of the system call. `None` if it is not shown as a side of one.
+    #[must_use]
+    pub fn entry_name(&self) -> Option<String> {
+        let (_, name) = CallSide::of(&self.format.group, &self.format.name).filter(|_| self.call.is_some())?;
+        Some(format!("{CALLS}:sys_enter_{name}"))
     }
 
     /// The group and the name, as `sched:sched_switch`.
@@ -192,7 +236,7 @@ impl From<FormatMembers> for KernelEvent {
     /// The event without the names of values.
     fn from(FormatMembers { group, name, id, fields, print }: FormatMembers) -> Self {
         let format = Format { group, name, id, fields, print };
-        Self { fields: of_format(&format), format, choices: Vec::new() }
+        Self { fields: of_format(&format), format, choices: Vec::new(), call: None }
     }
 }
 
