@@ -124,10 +124,11 @@ fn a_call_is_one_event() {
     // How long a call takes, and that one does not return.
     let run = traced(&program, &["-e", "syscalls:read"]);
     let late = run.calls.iter().filter(|call| call["took_ns"].as_u64().is_some_and(|took| took >= 50_000_000));
-    let late: Vec<&Json> = late.collect();
+    // The end of the program ends the last one too, with -ERESTARTSYS.
+    let (ended, late): (Vec<&Json>, Vec<&Json>) = late.partition(|call| call["result"] == -512);
+    assert!(ended.len() <= 1, "{:?}", run.calls);
     assert_eq!(late.len(), 1, "{:?}", run.calls);
     assert_eq!(json!([late[0]["result"], late[0]["fields"]["fd"]]), json!([1, said(&run, "pipe").1]));
-    // The end of the program ends the last one too.
     assert!(!run.said.contains("had not returned"), "{}", run.said);
 }
 
