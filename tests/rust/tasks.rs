@@ -186,31 +186,8 @@ static struct task one = { 0, 1, 0 }, two = { 0, 2, 0 }, three = { 0, 3, &two };
 static const struct { int thread; struct task *task; } order[] = {
     { 0, &one }, { 0, &two }, { 1, &one }, { 1, &one }, { 0, &three }, { 1, &two }, { 0, &one },
 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static unsigned turn;
-
-static void *thread(void *number) {
-    pthread_mutex_lock(&lock);
-    while (turn < sizeof order / sizeof *order) {
-        if (order[turn].thread == (int)(long)number) {
-            run(order[turn++].task);
-            pthread_cond_broadcast(&moved);
-        } else {
-            pthread_cond_wait(&moved, &lock);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return 0;
-}
-
-int main(void) {
-    pthread_t both[2];
-    for (long number = 0; number < 2; number++) pthread_create(&both[number], 0, thread, (void *)number);
-    for (int number = 0; number < 2; number++) pthread_join(both[number], 0);
-    work(0);
-    return 0;
-}
+#define STEP(of) run(of.task)
+#define AT_END() work(0)
 "#;
 
 /// A runtime in C in which tasks are polled and woken in a fixed order. One is polled twice without a wake.
@@ -242,6 +219,19 @@ static const struct { int thread; void (*step)(struct task *); struct task *task
     { 0, run, &one }, { 1, run, &two }, { 1, wake, &one }, { 0, run, &one }, { 0, run, &one }, { 0, wake, &two },
     { 0, wake, &one }, { 1, run, &one }, { 1, run, &two },
 };
+static void after_a_moment(void (*step)(struct task *), struct task *task) {
+    struct timespec a_moment = { 0, 1000000 };
+    nanosleep(&a_moment, 0);
+    step(task);
+}
+
+#define STEP(of) after_a_moment(of.step, of.task)
+#define AT_END() (void)0
+"#;
+
+/// The end of a program in C that has an `order` of steps: two threads make them in turns. `STEP` is one of them, and
+/// `AT_END` is done behind all.
+const TURNS: &str = r#"
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static unsigned turn;
@@ -250,9 +240,7 @@ static void *thread(void *number) {
     pthread_mutex_lock(&lock);
     while (turn < sizeof order / sizeof *order) {
         if (order[turn].thread == (int)(long)number) {
-            struct timespec a_moment = { 0, 1000000 };
-            nanosleep(&a_moment, 0);
-            order[turn].step(order[turn].task);
+            STEP(order[turn]);
             turn++;
             pthread_cond_broadcast(&moved);
         } else {
@@ -267,6 +255,7 @@ int main(void) {
     pthread_t both[2];
     for (long number = 0; number < 2; number++) pthread_create(&both[number], 0, thread, (void *)number);
     for (int number = 0; number < 2; number++) pthread_join(both[number], 0);
+    AT_END();
     return 0;
 }
 "#;
@@ -507,7 +496,7 @@ fn polls_are_slices_of_tasks_and_threads(level: &str) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "polls", POLLS, &["-pthread", level]);
+    let program = compile(folder.path(), "polls", &[POLLS, TURNS].concat(), &["-pthread", level]);
     let (views, recording) = (folder.path().join("tasks.views"), folder.path().join("recording"));
     fs::write(&views, "current_task task number=number polls=run(t->number) tails=step()\n").expect("the file");
     let mut smark = Command::new(fixture::smark());
@@ -586,7 +575,7 @@ fn times_are_split_by_what_tasks_did() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "wakes", WAKES, &["-pthread", "-O2"]);
+    let program = compile(folder.path(), "wakes", &[WAKES, TURNS].concat(), &["-pthread", "-O2"]);
     let (views, recording) = (folder.path().join("tasks.views"), folder.path().join("recording"));
     let view = "current_task task number=number polls=run(t->number)";
     for wakes in ["wakes=wake(t->number)", ""] {

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::plan::CallSide;
+use simple_markers_tracer::plan::{CallEvent, CallSide, PlannedSite};
 use simple_markers_tracer::value::Value;
 
 use crate::console::Console;
@@ -21,8 +22,10 @@ pub(super) struct OpenCalls<T> {
 
 #[derive(Debug)]
 struct OpenCall<T> {
-    /// The name of the event of its entry.
-    name: String,
+    /// Its name, as `syscalls:openat`,
+    name: Arc<str>,
+    /// and that of the event of its entry.
+    event: Arc<str>,
     time: u64,
     kept: T,
 }
@@ -31,7 +34,7 @@ struct OpenCall<T> {
 #[derive(Debug)]
 pub(super) struct ReturnedCall<T> {
     /// Its name, as `syscalls:openat`.
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// How long it took in ns, and what was kept of its entry; `None` if that was not seen.
     pub(super) entry: Option<(u64, T)>,
     /// What it returned; `None` if that could not be read.
@@ -45,27 +48,20 @@ impl<T> Default for OpenCalls<T> {
 }
 
 impl<T> OpenCalls<T> {
-    /// The side of a call that a hit is; `None` if it is none, or is shown as it is.
-    pub(super) fn side(hit: &Hit<'_>) -> Option<CallSide> {
-        hit.marker.event.as_ref()?.call
-    }
-
-    /// Notes an entry.
-    pub(super) fn enter(&mut self, hit: &Hit<'_>, kept: T) {
-        let call = OpenCall { name: hit.marker.name.to_string(), time: hit.time, kept };
-        self.open.insert(hit.thread, call);
+    /// Notes the entry of a call.
+    pub(super) fn enter(&mut self, hit: &Hit<'_>, call: &CallEvent, kept: T) {
+        let (name, event) = (Arc::clone(&call.name), Arc::clone(&hit.marker.name));
+        self.open.insert(hit.thread, OpenCall { name, event, time: hit.time, kept });
     }
 
     /// The call that returns. `None` if its entry was not wanted.
-    pub(super) fn leave(&mut self, hit: &Hit<'_>) -> Option<ReturnedCall<T>> {
-        let event = hit.marker.event.as_ref()?;
-        let entry = event.entry_name();
-        let open = self.open.remove(&hit.thread).filter(|open| entry.as_deref() == Some(&open.name));
-        let is_chosen = hit.plan.sites.iter().any(|site| {
-            let marker = hit.plan.markers.get(site.marker);
-            site.filter.is_some() && marker.is_some_and(|marker| entry.as_deref() == Some(&marker.name))
-        });
-        if open.is_none() && is_chosen {
+    pub(super) fn leave(&mut self, hit: &Hit<'_>, call: &CallEvent) -> Option<ReturnedCall<T>> {
+        let open = self.open.remove(&hit.thread).filter(|open| open.name == call.name);
+        let is_entry = |of: &CallEvent| of.side == CallSide::Entry && of.name == call.name;
+        let is_chosen = |site: &PlannedSite| {
+            site.filter.is_some() && hit.plan.event_of(site).and_then(|event| event.call.as_ref()).is_some_and(is_entry)
+        };
+        if open.is_none() && hit.plan.sites.iter().any(is_chosen) {
             return None;
         }
         let result =
@@ -74,12 +70,12 @@ impl<T> OpenCalls<T> {
                 _ => None,
             });
         let entry = open.map(|open| (hit.time.saturating_sub(open.time), open.kept));
-        Some(ReturnedCall { name: event.call_name().unwrap_or_else(|| event.name()), entry, result })
+        Some(ReturnedCall { name: Arc::clone(&call.name), entry, result })
     }
 
     /// Says which calls have not returned.
     pub(super) fn tell(&self, console: &Console) {
-        let mut open: Vec<(&str, u32)> = self.open.iter().map(|(thread, call)| (&*call.name, *thread)).collect();
+        let mut open: Vec<(&str, u32)> = self.open.iter().map(|(thread, call)| (&*call.event, *thread)).collect();
         open.sort_unstable();
         for (name, thread) in open {
             console.note(&format!("{name} had not returned in the thread {thread}"));

@@ -37,7 +37,7 @@ fn returned(mut object: serde_json::Value, call: ReturnedCall<serde_json::Value>
     let of_entry = |field: &str| entry.as_ref().and_then(|entry| entry.get(field)).cloned().unwrap_or_default();
     if let Some(members) = object.as_object_mut() {
         let own = [
-            ("event", name.into()),
+            ("event", (*name).into()),
             ("fields", of_entry("fields")),
             ("text", of_entry("text")),
             ("result", result.map(|result| json_integer(result.into())).into()),
@@ -55,13 +55,13 @@ impl HitLine for Json {
                 let mut text = String::new();
                 self.texts.write(event, hit, &mut text);
                 let object = json_event(hit, &text);
-                match event.call {
+                match event.call.as_ref().map(|call| (call.side, call)) {
                     None => object,
-                    Some(CallSide::Entry) => {
-                        self.calls.enter(hit, object);
+                    Some((CallSide::Entry, call)) => {
+                        self.calls.enter(hit, call, object);
                         return "";
                     }
-                    Some(CallSide::Return) => match self.calls.leave(hit) {
+                    Some((CallSide::Return, call)) => match self.calls.leave(hit, call) {
                         Some(call) => returned(object, call),
                         None => return "",
                     },

@@ -94,11 +94,11 @@ impl Sites {
     /// The key that a hit has; `None` if it has none.
     fn key(&self, hit: &Hit<'_>) -> Option<IntervalKey> {
         let (_, site) = self.keys.site(hit)?;
-        let pairing = match &site.aggregate {
-            Aggregate::Values(fields) => Pairing::Arguments(fields.clone()),
-            _ => Pairing::Thread,
-        };
-        IntervalKey::new(&pairing, hit.process, hit.thread, &RecordedInputs::new(hit, site))
+        let inputs = RecordedInputs::new(hit, site);
+        match &site.aggregate {
+            Aggregate::Values(fields) => IntervalKey::of_values(fields, hit.process, &inputs),
+            _ => IntervalKey::new(&Pairing::Thread, hit.process, hit.thread, &inputs),
+        }
     }
 }
 
@@ -208,15 +208,18 @@ impl<'a> Slow<'a> {
         let Some((start, from)) = open.starts.pop() else { return Ok(()) };
         let took = time.saturating_sub(start);
         self.all += 1;
-        let (is_last, left_out) = (open.starts.is_empty(), open.left_out);
-        let lines = if is_last { std::mem::take(&mut open.lines) } else { open.lines.clone() };
-        if is_last {
-            self.open.remove(&key);
-            self.bytes -= lines.iter().map(String::len).sum::<usize>().min(self.bytes);
-        }
+        let (lines, left_out) = (std::mem::take(&mut open.lines), open.left_out);
         if self.is_slow(took) {
             self.slow += 1;
             self.write(took, true, lines.get(from..).unwrap_or_default(), left_out)?;
+        }
+        match self.open.get_mut(&key).filter(|open| !open.starts.is_empty()) {
+            // Outer intervals have these lines too.
+            Some(open) => open.lines = lines,
+            None => {
+                self.open.remove(&key);
+                self.bytes -= lines.iter().map(String::len).sum::<usize>().min(self.bytes);
+            }
         }
         Ok(())
     }

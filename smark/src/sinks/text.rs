@@ -85,21 +85,20 @@ impl Text {
 impl HitLine for Text {
     fn line(&mut self, hit: &Hit<'_>) -> &str {
         self.line.clear();
-        match OpenCalls::<String>::side(hit) {
-            Some(CallSide::Entry) => {
-                let mut text = String::new();
-                if let Some(event) = &hit.marker.event {
+        if let Some((event, call)) = hit.marker.event.as_ref().and_then(|event| Some((event, event.call.as_ref()?))) {
+            match call.side {
+                CallSide::Entry => {
+                    let mut text = String::new();
                     self.texts.write(event, hit, &mut text);
+                    self.calls.enter(hit, call, text);
                 }
-                self.calls.enter(hit, text);
-                return "";
+                CallSide::Return => {
+                    if let Some(call) = self.calls.leave(hit, call) {
+                        self.returned(hit, &call);
+                    }
+                }
             }
-            Some(CallSide::Return) => {
-                let Some(call) = self.calls.leave(hit) else { return "" };
-                self.returned(hit, &call);
-                return &self.line;
-            }
-            None => {}
+            return &self.line;
         }
         self.start(hit, &hit.marker.name);
         let from = self.line.len();

@@ -191,7 +191,7 @@ pub(super) type Key = [u8; KEY_SIZE as usize];
 
 /// The key of values. `first` is its first word. `None` if a value could not be read.
 pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &KeyFields, inputs: &I) -> Option<Key> {
-    let mut key = [0; KEY_SIZE as usize];
+    let mut key = NO_VALUE;
     put(&mut key, 0, &first.to_ne_bytes());
     for (field, offset) in of.places() {
         match field {
@@ -216,7 +216,7 @@ pub(super) const NO_VALUE: Key = [0; KEY_SIZE as usize];
 /// The key of the hits of a process.
 #[must_use]
 pub(super) fn process_key(process: u32) -> Key {
-    let mut key = [0; KEY_SIZE as usize];
+    let mut key = NO_VALUE;
     put(&mut key, 16, &u64::from(process).to_ne_bytes());
     key
 }
@@ -247,11 +247,17 @@ impl IntervalKey {
     #[must_use]
     pub fn new<I: Inputs + ?Sized>(of: &Pairing, process: u32, thread: u32, inputs: &I) -> Option<Self> {
         let Some(of) = of.fields() else {
-            let mut key = [0; KEY_SIZE as usize];
+            let mut key = NO_VALUE;
             let both = u64::from(process) << 32 | u64::from(thread);
-            put(&mut key, 16, &both.to_ne_bytes());
+            put(&mut key, KEY_FIRST, &both.to_ne_bytes());
             return Some(Self(key));
         };
+        Self::of_values(of, process, inputs)
+    }
+
+    /// The key of the values of arguments in a process. `None` if a value could not be read.
+    #[must_use]
+    pub fn of_values<I: Inputs + ?Sized>(of: &KeyFields, process: u32, inputs: &I) -> Option<Self> {
         key_of(process.into(), of, inputs).map(Self)
     }
 }

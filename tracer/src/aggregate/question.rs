@@ -218,11 +218,11 @@ impl Plan {
 impl Plan {
     /// The markers that are sides of system calls that a filter can choose: at least by the other side.
     fn chosen_calls(&self, first: usize, filter: &Filter) -> HashSet<usize> {
-        let entry = |marker: usize| self.markers.get(marker)?.event.as_ref()?.entry_name();
-        let new = self.sites.iter().skip(first).filter_map(|site| Some((site, entry(site.marker)?)));
+        let call = |site: &PlannedSite| Some(&*self.event_of(site)?.call.as_ref()?.name);
+        let new = self.sites.iter().skip(first).filter_map(|site| Some((site, call(site)?)));
         let fits = |site: &PlannedSite| filter.check(&mut site.clone(), None).is_ok();
-        let calls: HashSet<String> = new.clone().filter(|(site, _)| fits(site)).map(|(_, entry)| entry).collect();
-        new.filter(|(_, entry)| calls.contains(entry)).map(|(site, _)| site.marker).collect()
+        let calls: HashSet<&str> = new.clone().filter(|(site, _)| fits(site)).map(|(_, call)| call).collect();
+        new.filter(|(_, call)| calls.contains(call)).map(|(site, _)| site.marker).collect()
     }
 
     /// By what a question counts times: the arguments as one site at the start of intervals reads them, if one

@@ -195,6 +195,12 @@ pub enum Helper {
     TaskPtRegs = 175,
 }
 
+/// Flag of `bpf_map_update_elem`: the key must not be there.
+pub(super) const NO_EXIST: u64 = 1;
+
+/// What a helper returns if the key is there already (`EEXIST`).
+pub(super) const EXISTS: i32 = -17;
+
 /// Flag of [`Helper::GetStack`] and [`Helper::GetStackid`]: the stack of the program (`BPF_F_USER_STACK`).
 pub(super) const USER_STACK: u64 = 1 << 8;
 /// Without the flag it is the stack of the kernel.

@@ -1,5 +1,6 @@
 //! BPF programs as plain data: instructions, and the compilers that write them.
 
+mod amounts;
 pub mod assembler;
 pub mod cookie;
 pub mod count;

@@ -4,7 +4,7 @@
 //! (`sched_info.run_delay`), and how long it was off the CPUs is what `super::off_cpu` notes. Both and the
 //! time must be of one moment: they are read again if the thread has left its CPU meanwhile.
 
-use super::instruction::{Alu, Helper, JumpCondition as Jump, Map, Reg, Size};
+use super::instruction::{Alu, Helper, JumpCondition as Jump, Map, NO_EXIST, Reg, Size};
 use super::off_cpu::WaitOffsets;
 use super::program::Program;
 use super::stack_sums::{SumWords, add_blocked};
@@ -14,9 +14,6 @@ use crate::aggregate::{
 };
 use crate::histogram::FINE;
 use crate::plan::Uncompilable;
-
-/// Flag of `bpf_map_update_elem`.
-const NO_EXIST: u64 = 1;
 
 /// How often it is read.
 const TRIES: usize = 3;

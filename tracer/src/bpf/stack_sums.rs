@@ -1,13 +1,10 @@
 //! The part of the programs that adds to the sums of stacks, and the program that samples them.
 
 use super::assembler::{Assembler, Code, TooLong};
-use super::instruction::{Alu, Helper, JumpCondition as Jump, KERNEL_STACK, Map, Reg, Size, USER_STACK};
+use super::instruction::{
+    Alu, EXISTS, Helper, JumpCondition as Jump, KERNEL_STACK, Map, NO_EXIST, Reg, Size, USER_STACK,
+};
 use crate::aggregate::{NOTHING, OPEN, QUEUED, STACKS, SUM_COUNT, SUM_MOMENT, SUM_PROCESS, StackMoment};
-
-/// Flag of `bpf_map_update_elem`.
-const NO_EXIST: u64 = 1;
-/// What a helper returns if the key is there already (`EEXIST`).
-const EXISTS: i32 = -17;
 
 /// The lowest bytes of the stack that have a key of `Map::StackSums` and a value, of 16 bytes each.
 #[derive(Clone, Copy, Debug)]

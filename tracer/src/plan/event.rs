@@ -23,8 +23,17 @@ pub struct KernelEvent {
     pub choices: Vec<Choices>,
     /// Its fields but the common ones, which are the arguments in a plan.
     pub(crate) fields: Vec<EventField>,
-    /// The side of a system call that it is, if the entry and the return of a call are shown as one.
-    pub call: Option<CallSide>,
+    /// The system call that it is a side of, if the entry and the return of a call are shown as one.
+    pub call: Option<CallEvent>,
+}
+
+/// A side of a system call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallEvent {
+    /// The name of the call, as `syscalls:openat`.
+    pub name: Arc<str>,
+    /// Which side it is.
+    pub side: CallSide,
 }
 
 /// A side of a system call.
@@ -66,22 +75,9 @@ impl KernelEvent {
     /// The event as a side of a system call whose entry and return are shown as one, if it is one.
     #[must_use]
     pub fn as_side(self) -> Self {
-        let call = CallSide::of(&self.format.group, &self.format.name).map(|(side, _)| side);
+        let call = CallSide::of(&self.format.group, &self.format.name);
+        let call = call.map(|(side, name)| CallEvent { name: format!("{CALLS}:{name}").into(), side });
         Self { call, ..self }
-    }
-
-    /// The name of the system call, as `syscalls:openat`. `None` if it is not shown as a side of one.
-    #[must_use]
-    pub fn call_name(&self) -> Option<String> {
-        let (_, name) = CallSide::of(&self.format.group, &self.format.name).filter(|_| self.call.is_some())?;
-        Some(format!("{CALLS}:{name}"))
-    }
-
-    /// The name of the event at the entry of the system call. `None` if it is not shown as a side of one.
-    #[must_use]
-    pub fn entry_name(&self) -> Option<String> {
-        let (_, name) = CallSide::of(&self.format.group, &self.format.name).filter(|_| self.call.is_some())?;
-        Some(format!("{CALLS}:sys_enter_{name}"))
     }
 
     /// The group and the name, as `sched:sched_switch`.

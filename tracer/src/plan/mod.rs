@@ -28,7 +28,7 @@ pub use condition::{
     TextPlace,
 };
 pub use entries::{MAX_ENTRY_VALUES, PlannedEntry, SiteFrame};
-pub use event::{COMMON, CallSide, EventField, KernelEvent};
+pub use event::{COMMON, CallEvent, CallSide, EventField, KernelEvent};
 pub(crate) use expression::{MAX_DEPTH, MAX_NODES};
 pub use field_type::FieldType;
 pub(crate) use field_type::{Length, ValueKind};

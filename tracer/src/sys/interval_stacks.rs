@@ -15,13 +15,18 @@ use crate::plan::StackNotes;
 use crate::record::stack::FRAMES;
 
 /// The most stacks that are kept. Each takes half a KiB.
-pub(super) const STACKS: u32 = 1 << 16;
+const STACKS: u32 = 1 << 16;
 
 /// The number of the clock of a CPU among the events that the kernel counts itself (`PERF_COUNT_SW_CPU_CLOCK`).
 const CPU_CLOCK: u64 = 0;
 /// The time between two samples of a CPU in ns: 997 in a second, so that they do not keep step with what happens every so
 /// many ms.
 const PERIOD: u64 = 1_000_000_000 / 997;
+
+/// A table of stacks for at most so many values.
+pub(super) fn stack_table(most: u32) -> Result<bpf::KernelMap, Error> {
+    bpf::KernelMap::new(MapType::StackTrace, 8 * u32::from(FRAMES), STACKS.min(most.next_power_of_two()))
+}
 
 /// The maps of the stacks.
 #[derive(Debug)]
@@ -30,19 +35,16 @@ pub(super) struct StackMaps {
     stacks: bpf::KernelMap,
     sums: bpf::KernelMap,
     losses: bpf::KernelMap,
-    most: u32,
 }
 
 impl StackMaps {
     /// Makes the maps for at most so many pairs of stacks.
     pub(super) fn new(notes: StackNotes, most: u32) -> Result<Self, Error> {
-        let entries = STACKS.min(most.next_power_of_two());
         Ok(Self {
             notes,
-            stacks: bpf::KernelMap::new(MapType::StackTrace, 8 * u32::from(FRAMES), entries)?,
+            stacks: stack_table(most)?,
             sums: bpf::KernelMap::with_keys(MapType::Hash, SUM_KEY_SIZE, SUM_SIZE, most)?,
             losses: bpf::KernelMap::new(MapType::Array, 8, StackMoment::ALL.len() as u32)?,
-            most,
         })
     }
 
@@ -59,7 +61,7 @@ impl StackMaps {
     /// What was summed up so far.
     pub(super) fn read(&self) -> Result<IntervalStacks, Error> {
         let mut all = Vec::new();
-        self.sums.each(self.most, &mut |key, value| {
+        self.sums.each(bpf::ALL, &mut |key, value| {
             let pair = |bytes| {
                 let mut words = bpf::words(bytes);
                 Some([words.next()?, words.next()?])

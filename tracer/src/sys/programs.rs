@@ -11,7 +11,7 @@ use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::error::Error;
 use super::events::EventPrograms;
-use super::interval_stacks::STACKS;
+use super::interval_stacks::stack_table;
 use super::notices::Notices;
 use super::off_cpu::OffCpu;
 use super::processes::{Among, TaskNumbers};
@@ -37,7 +37,7 @@ use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
 use crate::plan::{Aggregate, Condition, Input, KernelEvent, Plan, PlannedSite};
-use crate::record::stack::{FRAMES, ProgramStack, StackSettings};
+use crate::record::stack::{ProgramStack, StackSettings};
 use crate::record::{Layout, Record};
 
 /// What the programs need to know of the kernel.
@@ -222,10 +222,7 @@ impl Programs {
             Map::Ring | Map::Processes | Map::Places | Map::Threads | Map::Shared => return Ok(()),
             Map::OffCpu | Map::StackSums | Map::StackLosses => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
-            Map::Stacks => {
-                let entries = STACKS.min(most.next_power_of_two());
-                bpf::KernelMap::new(MapType::StackTrace, 8 * u32::from(FRAMES), entries)?
-            }
+            Map::Stacks => stack_table(most)?,
             Map::Lost => bpf::KernelMap::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::KernelMap::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
             Map::Slots if self.uprobes.has_exchange() => bpf::KernelMap::new(MapType::Array, SLOT_SIZE, SLOTS + 1)?,
@@ -574,7 +571,7 @@ impl Programs {
         let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::KernelMap::entries);
         let values = entries(Map::Values)?;
         let of_map = |map, each: &mut dyn FnMut(&[u8], &[u8])| {
-            self.maps.get(&map).map_or(Ok(()), |map| map.each(map.max_entries(), each))
+            self.maps.get(&map).map_or(Ok(()), |map| map.each(bpf::ALL, each))
         };
         let (mut totals, mut open, now) = (AmountTotals::default(), Durations::default(), now());
         of_map(Map::Amounts, &mut |key, value| totals.extend(AmountTotal::of_entry(key, value)))?;

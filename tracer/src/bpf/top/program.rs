@@ -2,7 +2,7 @@
 
 use super::fields::{CLOCK_AHEAD, END, INTERVAL, RunQueue, TaskFields, UNCOUNTED};
 use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
-use crate::bpf::instruction::{Alu, Helper, JumpCondition as Jump, Map, Reg, Size};
+use crate::bpf::instruction::{Alu, Helper, JumpCondition as Jump, Map, NO_EXIST, Reg, Size};
 use crate::bpf::kernel_number::KernelNumber;
 use crate::top::entry::{
     CPU, ENDED_BEFORE, FLAGS, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, PROCESS, PROCESS_HAS_ENDED,
@@ -11,9 +11,6 @@ use crate::top::entry::{
 
 /// `TASK_DEAD` of the kernel: the thread leaves its CPU for the last time.
 const DEAD: i32 = 0x80;
-
-/// Flag of `bpf_map_update_elem`.
-const NO_EXIST: u64 = 1;
 
 const KEY: i16 = -(KEY_SIZE as i16);
 const VALUE: i16 = KEY - VALUE_SIZE as i16;

@@ -16,6 +16,9 @@ const F_MMAPABLE: u32 = 1 << 10;
 /// What the kernel does not support; it is not meant to be seen outside of it.
 const ENOTSUPP: i32 = 524;
 
+/// As many keys at once as a map may have.
+pub(in crate::sys) const ALL: u32 = u32::MAX;
+
 /// The type of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sys) enum MapType {
@@ -153,20 +156,15 @@ impl KernelMap {
         }
     }
 
-    /// The most keys of a hash map.
-    pub(in crate::sys) fn max_entries(&self) -> u32 {
-        self.max_entries
-    }
-
     /// All keys of a hash map, with their numbers of 8 bytes.
     pub(in crate::sys) fn entries(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         let mut entries = Vec::new();
         let first = |value: &[u8]| words(value).next().unwrap_or(0);
-        self.each(self.max_entries, &mut |key, value| entries.push((key.to_vec(), first(value))))?;
+        self.each(ALL, &mut |key, value| entries.push((key.to_vec(), first(value))))?;
         Ok(entries)
     }
 
-    /// Calls `each` for all keys of a hash map and their values, and reads `most` at once. A key that
+    /// Calls `each` for all keys of a hash map and their values, and reads `most` at once, or all if it has fewer. A key that
     /// is there all the time is handed on exactly once.
     pub(in crate::sys) fn each(&self, most: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
         let mut most = most.clamp(1, self.max_entries);

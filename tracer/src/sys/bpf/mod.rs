@@ -14,7 +14,7 @@ pub(super) use call::{bpf, open};
 pub(super) use link::{
     At, LINK_CREATE, attach_many, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
 };
-pub(super) use map::{KernelMap, MapType, possible_cpus, words};
+pub(super) use map::{ALL, KernelMap, MapType, possible_cpus, words};
 
 const PROG_LOAD: libc::c_int = 5;
 
