@@ -2,64 +2,14 @@
 
 use std::rc::Rc;
 
-use simple_markers_tracer::record::stack::{self, CopiedStack};
+use simple_markers_tracer::frames::StackEnd;
+use simple_markers_tracer::record::stack::CopiedStack;
 
 use crate::call_frames::{CallFrames, Caller, CallerError};
 use crate::registers::{MemoryPart, Registers};
 
 /// The most frames of a copied stack.
 pub(crate) const MOST: usize = 256;
-
-/// Why the frames of a stack end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StackEnd {
-    /// The last frame has no caller.
-    Outermost,
-    /// There are more, but only so many are read.
-    MostFrames,
-    /// The kernel found no further frame pointer, which does not tell why.
-    FramePointers,
-    /// The caller is in the part of the stack that was not copied.
-    NotCopied,
-    /// The stack could not be read as far.
-    Unreadable,
-    /// It is not known which file is mapped at the last address: it is code that the program made, or
-    /// the process has ended or executed another program.
-    NoFile,
-    /// The file at the last address does not say how to find the caller.
-    NoInformation,
-    /// What it says is wrong, or the stack has been overwritten.
-    Invalid,
-    /// The thread runs no program.
-    NoProgram,
-}
-
-impl StackEnd {
-    /// How a stack ended that the kernel followed.
-    pub(crate) fn of_followed(stack: &stack::Stack<'_>) -> Self {
-        if stack.is_cut { Self::MostFrames } else { Self::FramePointers }
-    }
-
-    /// Its name in JSON.
-    pub(crate) fn code(self) -> &'static str {
-        match self {
-            Self::Outermost => "outermost",
-            Self::MostFrames => "most_frames",
-            Self::FramePointers => "frame_pointers",
-            Self::NotCopied => "not_copied",
-            Self::Unreadable => "unreadable",
-            Self::NoFile => "no_file",
-            Self::NoInformation => "no_information",
-            Self::Invalid => "invalid",
-            Self::NoProgram => "no_program",
-        }
-    }
-
-    /// Whether there are more frames, or may be.
-    pub(crate) fn is_cut(self) -> bool {
-        !matches!(self, Self::Outermost | Self::FramePointers | Self::NoProgram)
-    }
-}
 
 /// Where a frame is in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,24 +69,13 @@ mod tests {
 
     #[test]
     fn documents_have_all_ends() {
-        let all = [
-            StackEnd::Outermost,
-            StackEnd::FramePointers,
-            StackEnd::NoProgram,
-            StackEnd::MostFrames,
-            StackEnd::NotCopied,
-            StackEnd::Unreadable,
-            StackEnd::NoFile,
-            StackEnd::NoInformation,
-            StackEnd::Invalid,
-        ];
         let read = |name: &str| {
             let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
             std::fs::read_to_string(path).expect("the document")
         };
         let (page, schema) = (read("json.md"), read("schema.json"));
         let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
-        let codes: Vec<&str> = all.iter().map(|end| end.code()).collect();
+        let codes: Vec<&str> = StackEnd::ALL.iter().map(|end| end.code()).collect();
         assert_eq!(schema["$defs"]["stack_end"]["enum"], serde_json::json!(codes));
         let rows = page.lines().filter_map(|line| {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
@@ -144,7 +83,8 @@ mod tests {
             Some((code.to_owned(), cells.next_back()?.to_owned()))
         });
         let rows: Vec<_> = rows.skip_while(|(code, _)| code != codes[0]).collect();
-        let expected: Vec<_> = all.iter().map(|end| (end.code().to_owned(), end.is_cut().to_string())).collect();
+        let expected: Vec<_> =
+            StackEnd::ALL.iter().map(|end| (end.code().to_owned(), end.is_cut().to_string())).collect();
         assert_eq!(rows, expected);
     }
 }

@@ -1,61 +1,15 @@
 //! The frames of the kernel's stack at a hit or during an interval, with the names that `/proc/kallsyms` has, and what
 //! they say of how the thread came into the kernel.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::fs;
+use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
 use simple_markers_events::{KernelNames, Names as _, Source};
-use simple_markers_resolver::text::shown;
+use simple_markers_resolver::address::RuntimeAddress;
 use simple_markers_tracer::arch::Platform;
+use simple_markers_tracer::frames::KernelFrame;
 
 use crate::console::Console;
-
-/// A frame of the kernel.
-pub(crate) struct KernelFrame {
-    address: u64,
-    /// `None` if nothing names it.
-    symbol: Option<KernelFunction>,
-}
-
-/// The function of a frame.
-struct KernelFunction {
-    name: String,
-    offset: u64,
-    /// `None` if it is in no module.
-    module: Option<String>,
-}
-
-impl KernelFrame {
-    /// The name of the function; `None` if nothing names it.
-    pub(crate) fn function(&self) -> Option<&str> {
-        Some(&self.symbol.as_ref()?.name)
-    }
-
-    /// Appends it as a line.
-    pub(crate) fn write(&self, indent: &str, out: &mut String) {
-        // Writing to a String cannot fail.
-        let _ = match &self.symbol {
-            Some(KernelFunction { name, offset, module }) => {
-                let module = module.as_deref().unwrap_or("kernel");
-                writeln!(out, "{indent}{}+{offset:#x} [{}]", shown(name), shown(module))
-            }
-            None => writeln!(out, "{indent}{:#x} [kernel]", self.address),
-        };
-    }
-
-    /// The frame as JSON.
-    pub(crate) fn json(&self) -> Json {
-        let symbol = self.symbol.as_ref();
-        json!({
-            "address": format!("{:#x}", self.address),
-            "function": symbol.map(|symbol| &symbol.name),
-            "offset": symbol.map(|symbol| symbol.offset),
-            "module": symbol.and_then(|symbol| symbol.module.as_deref()),
-        })
-    }
-}
 
 /// How a thread came into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,13 +78,14 @@ impl KernelFrames {
     /// than one of them.
     pub(crate) fn named(&mut self, addresses: impl Iterator<Item = u64>) -> Vec<KernelFrame> {
         let frame = |address: u64| {
-            let symbol = self.names.symbol(address).map(|symbol| KernelFunction {
-                name: symbol.name.into_owned(),
-                offset: symbol.offset,
-                module: symbol.module.map(Cow::into_owned),
-            });
+            let symbol = self.names.symbol(address);
             self.unnamed += u64::from(symbol.is_none());
-            KernelFrame { address, symbol }
+            KernelFrame {
+                address: RuntimeAddress(address),
+                function: symbol.as_ref().map(|symbol| Arc::from(&*symbol.name)),
+                offset: symbol.as_ref().map(|symbol| symbol.offset),
+                module: symbol.and_then(|symbol| symbol.module).map(Arc::from),
+            }
         };
         let is_loop = |frame: &KernelFrame| frame.function().is_some_and(|name| name.starts_with("__traceiter_"));
         addresses.filter(|address| *address > 0).map(frame).skip_while(is_loop).collect()
@@ -167,8 +122,10 @@ mod tests {
         let Some(host) = Platform::HOST else { return };
         let [prefix, ..] = host.conventions().system_call_prefixes() else { panic!("no prefix") };
         let frame = |name: &str| KernelFrame {
-            address: 1,
-            symbol: Some(KernelFunction { name: name.to_owned(), offset: 0, module: None }),
+            address: RuntimeAddress(1),
+            function: Some(name.into()),
+            offset: Some(0),
+            module: None,
         };
         let entry = |names: &[&str]| KernelEntry::of(&names.iter().copied().map(frame).collect::<Vec<_>>());
         let call = |name: &str| Some(KernelEntry::SystemCall(name.to_owned()));

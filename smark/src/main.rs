@@ -18,6 +18,7 @@ mod explain;
 mod export;
 mod files;
 mod fix;
+mod hit_stacks;
 mod inputs;
 mod kernel_frames;
 mod kernels;

@@ -5,24 +5,24 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json, json};
-use simple_markers_resolver::resolve::{Marker, Site, SitePlace, source_name};
-use simple_markers_resolver::text::shown;
+use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
+use simple_markers_resolver::resolve::{Marker, Site, SitePlace};
 use simple_markers_tracer::aggregate::StackCount;
+use simple_markers_tracer::frames::{Frame, Function, KernelFrame, StackEnd};
 use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::record::stack::{CopiedStack, Stack};
 use simple_markers_tracer::{Hit, Plan};
 
 use crate::console::Console;
-use crate::copied_stack::{self, CodePlace, StackEnd};
-use crate::kernel_frames::{KernelFrame, KernelFrames};
+use crate::copied_stack::{self, CodePlace};
+use crate::hit_stacks::HitStacks;
+use crate::kernel_frames::KernelFrames;
 use crate::mapped_symbols::{HitPlace, MappedSymbols, RegionCache};
-use crate::symbols::{Function, Symbols};
+use crate::symbols::Symbols;
 
 /// The functions of each site, by image, link-time address and marker, as the resolution has them.
 /// The address alone does not tell which inlined functions a marker is in.
@@ -69,70 +69,6 @@ pub(crate) struct Stacks {
     cut: u64,
 }
 
-/// A frame of a stack.
-pub(crate) struct Frame {
-    /// The address at run time: of the probe, or where the function that it called returns to.
-    address: u64,
-    /// The file and the link-time address in it. If the file cannot be read, only the file.
-    place: Option<(PathBuf, Option<u64>)>,
-    /// The innermost first. Empty if nothing is known.
-    functions: Vec<Function>,
-}
-
-impl Frame {
-    /// The functions, the innermost first. Empty if nothing is known.
-    pub(crate) fn functions(&self) -> &[Function] {
-        &self.functions
-    }
-
-    /// The file with the address, as far as it is known.
-    pub(crate) fn place_text(&self) -> String {
-        match &self.place {
-            Some((path, at)) => place(path, *at),
-            None => format!("{:#x}", self.address),
-        }
-    }
-
-    /// Appends it, a function a line.
-    pub(crate) fn write(&self, out: &mut String) {
-        if self.functions.iter().all(|function| function.name.is_none()) {
-            // Writing to a String cannot fail.
-            let _ = match &self.place {
-                Some((path, at)) => writeln!(out, "{INDENT}{:#x} ({})", self.address, place(path, *at)),
-                None => writeln!(out, "{INDENT}{:#x}", self.address),
-            };
-            return;
-        }
-        for function in &self.functions {
-            out.push_str(INDENT);
-            out.push_str(&shown(&source_name(function.name.as_deref().unwrap_or("?"))));
-            let _ = match (&function.file, function.line, &self.place) {
-                (Some(file), Some(line), _) => write!(out, " at {}:{line}", shown(file)),
-                (Some(file), None, _) => write!(out, " at {}", shown(file)),
-                (None, _, Some((path, at))) => write!(out, " ({})", place(path, *at)),
-                (None, _, None) => Ok(()),
-            };
-            out.push_str(if function.is_inlined { " (inlined)\n" } else { "\n" });
-        }
-    }
-
-    pub(crate) fn json(&self) -> Json {
-        let function = |it: &Function| {
-            json!({
-                "function": it.name.as_deref(), "file": it.file.as_deref(),
-                "line": it.line, "inlined": it.is_inlined,
-            })
-        };
-        let linked = self.place.as_ref().and_then(|(_, at)| at.map(|at| format!("{at:#x}")));
-        json!({
-            "address": format!("{:#x}", self.address),
-            "image": self.place.as_ref().map(|(path, _)| path.to_string_lossy()),
-            "image_address": linked,
-            "functions": self.functions.iter().map(function).collect::<Vec<_>>(),
-        })
-    }
-}
-
 impl Stacks {
     /// `folders` have separate debug files, `processes` what they have mapped as far as that is known already.
     pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains, processes: RegionCache) -> Self {
@@ -142,29 +78,6 @@ impl Stacks {
             kernel: KernelFrames::new(),
             cut: 0,
         }
-    }
-
-    /// The frames of the program at a hit, and why they end; `None` if they are not recorded.
-    fn frames(&mut self, hit: &Hit<'_>) -> Option<(Vec<Frame>, StackEnd)> {
-        self.files.enter(hit.image);
-        let (places, end) = match (hit.copied_stack(), hit.stack()) {
-            (Some(stack), _) => self.unwound(hit, &stack),
-            (None, Some(stack)) => (Self::followed(hit, stack), StackEnd::of_followed(&stack)),
-            (None, None) => return None,
-        };
-        self.cut += u64::from(end == StackEnd::MostFrames);
-        let first = places.first().copied();
-        let is_marker = hit.marker.event.is_none();
-        let load_bias = match first {
-            Some(first) if is_marker => first.address.wrapping_sub(hit.site.probe.0),
-            _ => 0,
-        };
-        let frame = |(number, place): (usize, CodePlace)| match first {
-            Some(first) if is_marker && number == 0 => self.site(hit, first.address),
-            Some(first) if is_marker => self.call(hit, load_bias, first.address, place),
-            _ => self.call(hit, 0, place.address, place),
-        };
-        Some((places.into_iter().enumerate().map(frame).collect(), end))
     }
 
     /// The places in the code that the kernel found by frame pointers.
@@ -208,7 +121,8 @@ impl Stacks {
                 if known.is_empty() { planned() } else { known }
             }
         };
-        Frame { address, place: Some((path, Some(hit.site.address.0))), functions }
+        let image = Some(path.to_string_lossy().into());
+        Frame { address: RuntimeAddress(address), image, image_address: Some(hit.site.address), functions }
     }
 
     fn call(&mut self, hit: &Hit<'_>, load_bias: u64, first: u64, code: CodePlace) -> Frame {
@@ -225,7 +139,13 @@ impl Stacks {
             }
             _ => None,
         };
-        Frame { address: code.address, place, functions: functions.unwrap_or_default() }
+        let (image, linked) = place.map(|(path, linked)| (path.to_string_lossy().into(), linked)).unzip();
+        Frame {
+            address: RuntimeAddress(code.address),
+            image,
+            image_address: linked.flatten().map(Vaddr),
+            functions: functions.unwrap_or_default(),
+        }
     }
 
     /// The frames of a stack that was counted. `image` has the first address, which is that of the probe; `None` at an
@@ -280,70 +200,45 @@ impl Stacks {
             _ => self.files.mapped(HitPlace::of(hit), first, address),
         }
     }
+}
 
-    /// Says how many stacks had more frames than are read.
-    pub(crate) fn tell(&self, console: &Console) {
+impl HitStacks for Stacks {
+    fn program(&mut self, hit: &Hit<'_>) -> Option<(Vec<Frame>, StackEnd)> {
+        self.files.enter(hit.image);
+        let (places, end) = match (hit.copied_stack(), hit.stack()) {
+            (Some(stack), _) => self.unwound(hit, &stack),
+            (None, Some(stack)) => (Self::followed(hit, stack), end_of_followed(&stack)),
+            (None, None) => return None,
+        };
+        self.cut += u64::from(end == StackEnd::MostFrames);
+        let first = places.first().copied();
+        let is_marker = hit.marker.event.is_none();
+        let load_bias = match first {
+            Some(first) if is_marker => first.address.wrapping_sub(hit.site.probe.0),
+            _ => 0,
+        };
+        let frame = |(number, place): (usize, CodePlace)| match first {
+            Some(first) if is_marker && number == 0 => self.site(hit, first.address),
+            Some(first) if is_marker => self.call(hit, load_bias, first.address, place),
+            _ => self.call(hit, 0, place.address, place),
+        };
+        Some((places.into_iter().enumerate().map(frame).collect(), end))
+    }
+
+    fn kernel(&mut self, hit: &Hit<'_>) -> Option<(Vec<KernelFrame>, bool)> {
+        let stack = hit.kernel_stack()?;
+        Some((self.kernel.named(stack.addresses()), stack.is_cut))
+    }
+
+    fn tell(&self, console: &Console) {
         self.kernel.tell(console);
         if self.cut > 0 {
             console.note(&format!("{} stacks have more frames than are read", self.cut));
         }
     }
-
-    /// Appends the frames of a hit, one a line.
-    pub(crate) fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
-        if let Some(stack) = hit.kernel_stack() {
-            self.kernel.named(stack.addresses()).iter().for_each(|frame| frame.write(INDENT, out));
-            if stack.is_cut {
-                let _ = writeln!(out, "{INDENT}.. [kernel]");
-            }
-        }
-        let Some((frames, end)) = self.frames(hit) else { return };
-        frames.iter().for_each(|frame| frame.write(out));
-        if let Some(why) = why(end, hit) {
-            let _ = writeln!(out, "{INDENT}..{why}");
-        }
-    }
-
-    /// Adds the stacks of a hit to its object.
-    pub(crate) fn add_json(&mut self, hit: &Hit<'_>, object: &mut Map<String, Json>) {
-        if let Some(stack) = hit.kernel_stack() {
-            let frames = self.kernel.named(stack.addresses());
-            object.insert("kernel_stack".to_owned(), frames.iter().map(KernelFrame::json).collect());
-            object.insert("kernel_stack_cut".to_owned(), stack.is_cut.into());
-        }
-        let Some((frames, end)) = self.frames(hit) else { return };
-        object.insert("stack".to_owned(), frames.iter().map(Frame::json).collect());
-        object.insert("stack_cut".to_owned(), end.is_cut().into());
-        object.insert("stack_end".to_owned(), end.code().into());
-    }
 }
 
-/// Why the frames of a hit end, behind the dots that stand for those that follow; `None` if there are none, or nothing is
-/// known of them.
-fn why(end: StackEnd, hit: &Hit<'_>) -> Option<String> {
-    let copied = hit.copied_stack();
-    Some(match end {
-        StackEnd::Outermost | StackEnd::FramePointers | StackEnd::NoProgram => return None,
-        StackEnd::MostFrames if copied.is_none() => String::new(),
-        StackEnd::MostFrames => format!(": at most {} frames are read", copied_stack::MOST),
-        StackEnd::NotCopied => {
-            format!(": only {} bytes of the stack were copied", copied.map_or(0, |it| it.memory().len()))
-        }
-        StackEnd::Unreadable => {
-            format!(": only {} bytes of the stack could be read", copied.map_or(0, |it| it.memory().len()))
-        }
-        StackEnd::NoFile => ": no file is known to be mapped there".to_owned(),
-        StackEnd::NoInformation => ": the file does not say how to find the caller".to_owned(),
-        StackEnd::Invalid => ": what the file says of the caller is wrong, or the stack was overwritten".to_owned(),
-    })
-}
-
-/// What frames start with.
-pub(crate) const INDENT: &str = "        ";
-
-/// `FILE+ADDRESS`, with the file's last name.
-fn place(path: &Path, at: Option<u64>) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let name = shown(&name);
-    at.map_or_else(|| name.to_string(), |at| format!("{name}+{at:#x}"))
+/// How a stack ended that the kernel followed.
+fn end_of_followed(stack: &Stack<'_>) -> StackEnd {
+    if stack.is_cut { StackEnd::MostFrames } else { StackEnd::FramePointers }
 }

@@ -18,6 +18,7 @@ use simple_markers_resolver::debug_files::{
     DebugFile, DebugFileRequest, DebugFiles as _, MINI_DEBUG_INFO, unpack_mini_debug_info,
 };
 use simple_markers_resolver::text::hexadecimal;
+use simple_markers_tracer::frames::Function;
 use simple_markers_tracer::sys::mapped;
 
 use crate::debug_files::DebugFolders;
@@ -25,19 +26,6 @@ use crate::files;
 
 /// The most addresses whose functions are kept.
 const MOST_FOUND: usize = 1 << 16;
-
-/// A function that was executing, and the line in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Function {
-    /// `None` if nothing names it.
-    pub(crate) name: Option<Arc<str>>,
-    /// The source file; `None` if the debug information does not tell.
-    pub(crate) file: Option<Arc<str>>,
-    /// The line, from 1; `None` if the debug information does not tell.
-    pub(crate) line: Option<u32>,
-    /// Whether it was inlined into the next one.
-    pub(crate) is_inlined: bool,
-}
 
 /// What a file says about its addresses.
 pub(crate) struct Symbols {

@@ -8,17 +8,18 @@ use std::time::Duration;
 
 use clap::Args;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
-use simple_markers_tracer::record::stack::{COPY_SIZES, ProgramStack, StackSettings};
+use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
 use crate::count::{Names, TimedInterval, names, timed};
+use crate::hit_stacks::HitStacks;
 use crate::quantity;
 use crate::rates;
 use crate::sinks::{Form, Setting, SlowIntervals};
 use crate::source::drain;
-use crate::watch::{self, Buffer, STATUS, TaskOption, Watch, events, under_heading};
+use crate::watch::{self, Buffer, STATUS, StackOptions, TaskOption, Watch, events, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -52,15 +53,8 @@ pub(crate) struct Trace {
     /// `smark count --every`
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "task", "polls", "limit", "buffer"])]
     every: Option<Duration>,
-    /// Print the stack of each hit. `fp`, which is meant without HOW, follows frame pointers: at most 64 frames. `dwarf` copies 8K of
-    /// the stack, `dwarf,SIZE` another size up to 64K, and follows the call frame information of the files: no frame pointers are
-    /// needed, and at most 256 frames
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "fp", value_parser = program_stack)]
-    stack: Option<ProgramStack>,
-    /// Print the kernel's stack at each of its events (-e), with the names of /proc/kallsyms. It is empty at a marker: the thread is
-    /// in the program there
-    #[arg(long)]
-    kstack: bool,
+    #[command(flatten)]
+    stacks: StackOptions,
     /// With --slow, the intervals: from marker A to the next marker B in the same thread, or the spans of a name
     #[arg(long, value_name = "A..B|SPAN", value_parser = marker_interval, requires = "slow", conflicts_with = "every")]
     time: Option<TimedInterval>,
@@ -81,23 +75,6 @@ pub(crate) fn marker_interval(text: &str) -> Result<TimedInterval, String> {
     match timed(text)? {
         TimedInterval::Calls(_) => Err("write two names of markers as A..B, or the name of a span".to_owned()),
         timed => Ok(timed),
-    }
-}
-
-/// How much of a stack is copied unless the user says it.
-const COPIED: u32 = 8 << 10;
-
-fn program_stack(text: &str) -> Result<ProgramStack, String> {
-    let (how, size) = text.split_once(',').map_or((text, None), |(how, size)| (how, Some(size)));
-    match (how, size) {
-        ("fp", None) => Ok(ProgramStack::FramePointers),
-        ("dwarf", None) => Ok(ProgramStack::Copy { size: COPIED }),
-        ("dwarf", Some(size)) => {
-            let (least, most) = COPY_SIZES;
-            let size = u32::try_from(quantity::size(size)?).ok().filter(|size| (least..=most).contains(size));
-            size.map(|size| ProgramStack::Copy { size }).ok_or_else(|| "the size is from 1K to 64K".to_owned())
-        }
-        _ => Err("fp, dwarf or dwarf,SIZE".to_owned()),
     }
 }
 
@@ -150,11 +127,11 @@ enum Print {
 
 impl Trace {
     fn options(self) -> anyhow::Result<TraceOptions> {
-        let Self { watch, form, output, force, every, stack, kstack, task, time, key, slow, buffer } = self;
+        let Self { watch, form, output, force, every, stacks, task, time, key, slow, buffer } = self;
         let mut print = match every {
             Some(every) => Print::Rates { every, json: form.json },
             None => {
-                let stacks = StackSettings { program: stack, has_kernel: kstack };
+                let stacks = stacks.settings();
                 let slow = slow.zip(time).map(|(least, time)| SlowIntervals {
                     question: time.question(key.as_ref(), Vec::new(), false, StackNotes::default()),
                     least,
@@ -188,7 +165,7 @@ impl Trace {
                     functions: Box::new(watching.functions(console)),
                     colour,
                     has_tasks: watching.watch.notes_tasks,
-                    stacks: stacks.is_any().then(|| watching.stacks(console)),
+                    stacks: stacks.is_any().then(|| Box::new(watching.stacks(console)) as Box<dyn HitStacks>),
                 };
                 let sink = match slow {
                     Some(intervals) => form.slow(hits_to.out, setting, intervals),

@@ -47,7 +47,7 @@ fn said_and_printed(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
     (said.collect(), printed)
 }
 
-#[test(cases = ["-pie bpf", "-no-pie bpf", "-pie tracefs"])]
+#[test(cases = ["-pie bpf", "-no-pie bpf", "-pie tracefs"], desk = [0])]
 fn functions_of_c_have_their_names(how: &str) {
     let (how, engine) = how.split_once(' ').expect("an option and an engine");
     if !can_watch() || (engine == "tracefs" && !can_watch_with_tracefs()) {
@@ -134,7 +134,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"])]
+#[test(cases = ["0", "3"], desk = [1])]
 fn functions_of_rust_have_their_names(level: &str) {
     if !can_watch() {
         return;

@@ -165,7 +165,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"])]
+#[test(cases = ["0", "3"], desk = [1])]
 fn a_future_is_shown_where_the_program_says_that_it_waits(level: &str) {
     if !can_watch() {
         return;

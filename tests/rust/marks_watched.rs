@@ -42,7 +42,7 @@ fn agrees(said: &str, printed: &str) -> bool {
         && said.split(' ').zip(printed.split(' ')).all(|(said, printed)| !claims(said) || said == printed)
 }
 
-#[test(cases = ["gcc", "clang"])]
+#[test(cases = ["gcc", "clang"], desk = [0])]
 fn marks_show_what_the_lines_print(compiler: &str) {
     if !can_watch() || find(compiler).is_none() {
         return;
@@ -81,7 +81,7 @@ fn marks_show_what_the_lines_print(compiler: &str) {
     }
 }
 
-#[test(cases = ["gcc", "clang"])]
+#[test(cases = ["gcc", "clang"], desk = [1])]
 fn certain_lines_are_hit_as_often_as_passed(compiler: &str) {
     if !can_watch() || find(compiler).is_none() {
         return;
@@ -126,7 +126,7 @@ fn certain_lines_are_hit_as_often_as_passed(compiler: &str) {
     }
 }
 
-#[test(cases = ["0", "1", "2", "3", "s"])]
+#[test(cases = ["0", "1", "2", "3", "s"], desk = [2])]
 fn certain_lines_of_rust_are_hit_as_often_as_passed(level: &str) {
     if !can_watch() {
         return;

@@ -426,7 +426,7 @@ fn members_of_c_are_what_the_program_prints(level: &str) {
     compare(&compile(folder.path(), "members", C, &[level]), &C_PATHS);
 }
 
-#[test(cases = ["-O0", "-O2"], desk = [1])]
+#[test(cases = ["-O0", "-O2"], desk = [])]
 fn members_of_cpp_are_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;

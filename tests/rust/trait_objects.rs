@@ -156,7 +156,7 @@ fn watched(name: &str, source: &str, level: &str, options: &[&str]) -> (Vec<Stri
     (said.iter().filter_map(|line| Some(line[line.find("dynamic:")?..].to_owned())).collect(), printed)
 }
 
-#[test(cases = ["0", "3", "lto"])]
+#[test(cases = ["0", "3", "lto"], desk = [1])]
 fn a_value_behind_a_vtable_is_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;
@@ -213,7 +213,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0 bpf", "3 bpf", "3 tracefs"])]
+#[test(cases = ["0 bpf", "3 bpf", "3 tracefs"], desk = [1])]
 fn a_type_that_the_vtable_does_not_tell_is_not_guessed(how: &str) {
     let (level, engine) = how.split_once(' ').expect("a level and an engine");
     if !can_watch() || (engine == "tracefs" && !can_watch_with_tracefs()) {

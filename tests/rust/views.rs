@@ -147,7 +147,7 @@ fn cpp_compiler(name: &str) -> Option<Command> {
     Some(command)
 }
 
-#[test(cases = ["g++", "clang++", "libc++"])]
+#[test(cases = ["g++", "clang++", "libc++"], desk = [0])]
 fn types_of_the_library_of_cpp_are_shown_with_their_elements(compiler: &str) {
     let Some(mut build) = cpp_compiler(compiler) else { return };
     let folder = tempfile::tempdir().expect("a folder");

@@ -49,6 +49,7 @@ cfg_if::cfg_if! {
         mod split;
         mod stacks;
         mod stacks_copied;
+        mod stacks_recorded;
         mod structured;
         mod system_calls;
         mod tasks;

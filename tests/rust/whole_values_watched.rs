@@ -14,7 +14,7 @@ use crate::trace::trace;
 
 /// The values that a program has are those that it prints: numbers, texts, references, enumerations
 /// with niches, collections.
-#[test(cases = ["0", "3"])]
+#[test(cases = ["0", "3"], desk = [1])]
 fn a_whole_value_is_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;
@@ -53,7 +53,7 @@ fn a_whole_value_that_tracefs_reads_is_what_the_program_prints(how: &str) {
 }
 
 /// The same for C: bit-fields, packed structures, unions, pointers, also to the value itself.
-#[test(cases = ["gcc 0", "gcc 3", "clang 0", "clang 2"], desk = [1, 3])]
+#[test(cases = ["gcc 0", "gcc 3", "clang 0", "clang 2"], desk = [3])]
 fn a_whole_value_of_c_is_what_the_program_prints(how: &str) {
     let Some(all) = compared(CompiledLanguage::C, how, &whole_values::c(100, 30, 10)) else { return };
     assert_eq!(all.same + all.cut + all.lost, 300);
@@ -341,7 +341,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"])]
+#[test(cases = ["0", "3"], desk = [1])]
 fn collections_of_rust_are_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;

@@ -7,6 +7,7 @@ use simple_markers_resolver::address::Vaddr;
 
 use crate::aggregate::Passage;
 use crate::filter::{Fields, Inputs, Text};
+use crate::frames::EventStacks;
 use crate::open_polls::TaskHit;
 use crate::plan::{ContextNumber, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading};
 use crate::record::stack::{CopiedStack, Stack};
@@ -53,6 +54,8 @@ pub enum Body<'a> {
         values: Vec<Result<Value<'a>, Missing<'a>>>,
         /// Whether filters, keys and counts take doubtful values.
         takes_doubtful: bool,
+        /// The stacks that were recorded.
+        stacks: EventStacks<'a>,
     },
 }
 
@@ -182,6 +185,15 @@ impl<'a> Hit<'a> {
         record.copied_stack(layout)
     }
 
+    /// The stacks of a hit of a recording; none of a hit of a program that runs.
+    #[must_use]
+    pub fn recorded_stacks(&self) -> EventStacks<'a> {
+        match self.body {
+            Body::Record(_) => EventStacks::default(),
+            Body::Values { stacks, .. } => stacks,
+        }
+    }
+
     /// The hit as one at the site with this number of another plan, with the inputs of that site.
     #[must_use]
     pub fn passage<'i, I: Inputs>(&self, site: usize, inputs: &'i I) -> Passage<'i, I> {
@@ -200,7 +212,7 @@ impl<'a> Hit<'a> {
                 }
             }
             Body::Record(_) => None,
-            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, argument)? {
+            Body::Values { values, takes_doubtful, .. } => match taken(values, *takes_doubtful, argument)? {
                 Value::Whole(chunks) => Some(chunks),
                 _ => None,
             },
@@ -222,7 +234,7 @@ impl Inputs for Hit<'_> {
     fn number(&self, field: usize) -> Option<u64> {
         match &self.body {
             Body::Record(fields) => fields.number(field),
-            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
+            Body::Values { values, takes_doubtful, .. } => match taken(values, *takes_doubtful, field)? {
                 Value::Number { bits, .. } => Some(*bits),
                 Value::Text { .. } | Value::Null | Value::Array { .. } | Value::Whole(_) => None,
             },
@@ -232,7 +244,7 @@ impl Inputs for Hit<'_> {
     fn text(&self, field: usize) -> Option<Text<'_>> {
         match &self.body {
             Body::Record(fields) => fields.text(field),
-            Body::Values { values, takes_doubtful } => match taken(values, *takes_doubtful, field)? {
+            Body::Values { values, takes_doubtful, .. } => match taken(values, *takes_doubtful, field)? {
                 Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
                 Value::Null => Some(Text::Null),
                 Value::Number { .. } | Value::Array { .. } | Value::Whole(_) => None,

@@ -2,7 +2,7 @@
 //!
 //! The first half is plain data without system calls: a [`plan`] of what to watch, made of a
 //! resolution; the [`bpf`] programs that run at the sites; the layout of a [`record`] and its
-//! [`value`]s; their [`order`]; their [`text`]; recordings of them ([`ctf`]); and CPU time ([`top`]). The second half, [`sys`], makes the system calls
+//! [`value`]s; their [`order`]; their [`text`]; the [`frames`] of their stacks; recordings of them ([`ctf`]); and CPU time ([`top`]). The second half, [`sys`], makes the system calls
 //! and has all of the `unsafe` code.
 
 #![deny(unsafe_code)]
@@ -15,6 +15,7 @@ pub mod ctf;
 pub mod elf;
 pub mod event;
 pub mod filter;
+pub mod frames;
 pub mod ftrace;
 pub mod function_names;
 pub mod histogram;

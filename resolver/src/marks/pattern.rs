@@ -119,8 +119,35 @@ fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// The parts of a path between `::` that is not inside of generic arguments.
+/// The parts of a path between `::` that is not inside of generic arguments. `<queue::Queue<u32>>::push`, as symbols of
+/// Rust's mangling v0 have it, has those of `queue::Queue<u32>::push`.
 fn parts(path: &str) -> Vec<&str> {
+    match own_type(path) {
+        Some((of, rest)) => [plain_parts(of), plain_parts(rest)].concat(),
+        None => plain_parts(path),
+    }
+}
+
+/// The type in brackets at the start of a path, and what follows it. `None` if there is none, or it is an
+/// implementation (`<impl A>`, `<A as Trait>`).
+fn own_type(path: &str) -> Option<(&str, &str)> {
+    let inside = path.strip_prefix('<').filter(|inside| !inside.starts_with("impl "))?;
+    let mut depth = 0_u32;
+    for (at, letter) in inside.char_indices() {
+        let rest = inside.get(at..)?;
+        match letter {
+            '<' => depth += 1,
+            '>' if inside.get(..at)?.ends_with('-') => {}
+            '>' if depth == 0 => return Some((inside.get(..at)?, rest.strip_prefix(">::")?)),
+            '>' => depth -= 1,
+            ' ' if depth == 0 && rest.starts_with(" as ") => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn plain_parts(path: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_u32, 0);
     let bytes = path.as_bytes();
     let mut at = 0;
@@ -131,7 +158,7 @@ fn parts(path: &str) -> Vec<&str> {
             b'>' if at.checked_sub(1).and_then(|before| bytes.get(before)) != Some(&b'-') => {
                 depth = depth.saturating_sub(1);
             }
-            b':' if depth == 0 && bytes.get(at + 1) == Some(&b':') => {
+            b':' if depth == 0 && bytes.get(at + 1) == Some(&b':') && !is_before_generics(path, at) => {
                 parts.push(path.get(start..at).unwrap_or_default());
                 at += 1;
                 start = at + 1;
@@ -145,6 +172,12 @@ fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
+/// Whether the `::` at a place is before generic arguments, as in `push::<u8>`, and not before an implementation.
+fn is_before_generics(path: &str, at: usize) -> bool {
+    let rest = path.get(at..).and_then(|rest| rest.strip_prefix("::<"));
+    at > 0 && rest.is_some_and(|inside| !inside.starts_with("impl "))
+}
+
 fn is_operator(text: &str) -> bool {
     text.strip_prefix("operator").is_some_and(|rest| rest.chars().all(|next| "<=>- ".contains(next)))
 }
@@ -156,7 +189,7 @@ fn without_generics(name: &str) -> &str {
         return symbol.find(" <").and_then(|at| name.get(.."operator".len() + at)).unwrap_or(name);
     }
     match name.find('<') {
-        Some(at) if at > 0 => name.get(..at).unwrap_or(name),
+        Some(at) if at > 0 => name.get(..at).map_or(name, |own| own.strip_suffix("::").unwrap_or(own)),
         _ => name,
     }
 }
@@ -190,6 +223,19 @@ mod tests {
         assert!(pattern("get<std::map<int, long>, 2>").matches("ns::get<std::map<int,long>,2>"));
         assert!(!pattern("get<int>").matches("ns::get<long>"));
         assert!(pattern("<impl a::B>::f").matches("c::<impl a::B>::f"));
+    }
+
+    #[test]
+    fn symbols_of_v0_have_types_in_brackets() {
+        let poll = pattern("task::harness::Harness::poll");
+        assert!(poll.matches("<tokio::runtime::task::harness::Harness<fn() -> F, S>>::poll"));
+        assert!(
+            !poll.matches("<tokio::task::Harness<F>>::poll") && !poll.matches("<task::harness::Harness<F> as A>::poll")
+        );
+        assert!(pattern("Queue<u32>::push").matches("<queue::Queue<u32>>::push::<u8>"));
+        for odd in ["<", "<<>>::", "<a>", "<a>::", "<é>::f"] {
+            assert!(!poll.matches(odd), "{odd}");
+        }
     }
 
     #[test]

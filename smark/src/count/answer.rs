@@ -78,6 +78,17 @@ impl Answer {
         self
     }
 
+    /// The answer with stacks of a recording. `of` has those of the markers with a number ([`MarkerCounts::group`]), and
+    /// how many hits are in none.
+    pub(crate) fn with_recorded_stacks(mut self, of: &dyn Fn(usize) -> (Vec<NamedStack>, u64)) -> Self {
+        for row in &mut self.counts.markers {
+            let (stacks, unread) = of(row.group);
+            row.stacks = Some(StackCounts { unread, ..StackCounts::default() });
+            self.stacks.push(stacks);
+        }
+        self
+    }
+
     /// The answer with how long intervals took over time.
     pub(crate) fn with_heat(self, heat: Option<HeatMap>) -> Self {
         Self { heat, ..self }
@@ -213,7 +224,7 @@ impl Answer {
         say(of_stacks(|it| it.collided), &format!("hit is {other}"), &format!("hits are {other}"));
         let no_room = "in no stack: the kernel's table is full (--max-values)";
         say(of_stacks(|it| it.full), &format!("hit is {no_room}"), &format!("hits are {no_room}"));
-        let no_stack = "in no stack: there is none that the kernel can read";
+        let no_stack = "in no stack: there is none that could be read";
         say(of_stacks(|it| it.unread), &format!("hit is {no_stack}"), &format!("hits are {no_stack}"));
         self.tell_split(console);
         self.interval_stacks.iter().for_each(|sums| sums.tell(console));

@@ -32,7 +32,7 @@ pub(super) struct StackExport {
 
 /// A form of stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum StackForm {
+pub(crate) enum StackForm {
     /// A line for each stack: its functions, the outermost first, and a number. flamegraph.pl, inferno and speedscope read it
     Folded,
     /// A flame graph for a browser
@@ -49,12 +49,14 @@ enum StackUnit {
 }
 
 /// Stacks that are written.
-pub(super) struct Flames {
+pub(crate) struct Flames {
     form: StackForm,
     unit: StackUnit,
     /// `None` for stdout.
     path: Option<PathBuf>,
     force: bool,
+    /// The files that are not overwritten.
+    inputs: Vec<PathBuf>,
 }
 
 impl StackExport {
@@ -77,18 +79,34 @@ impl StackExport {
             None if is_json => bail!("--to: with --json the stacks are written to a file; name it with -o FILE"),
             None => {}
         }
-        Ok(Some(Flames { form, unit, path: output, force }))
+        Ok(Some(Flames { form, unit, path: output, force, inputs: Vec::new() }))
     }
 }
 
 impl Flames {
+    /// The stacks of hits. Without a path they are written to stdout.
+    pub(crate) fn of_hits(form: StackForm, path: Option<PathBuf>, force: bool) -> anyhow::Result<Self> {
+        if let Some(path) = &path {
+            output::check(path, &[], force)?;
+        }
+        Ok(Self { form, unit: StackUnit::Hits, path, force, inputs: Vec::new() })
+    }
+
+    /// The same, but these files are not overwritten.
+    pub(crate) fn sparing(self, inputs: &[PathBuf]) -> anyhow::Result<Self> {
+        if let Some(path) = &self.path {
+            output::check(path, inputs, self.force)?;
+        }
+        Ok(Self { inputs: inputs.to_vec(), ..self })
+    }
+
     /// Whether stdout gets the stacks, and not the table.
-    pub(super) fn takes_stdout(&self) -> bool {
+    pub(crate) fn takes_stdout(&self) -> bool {
         self.path.is_none()
     }
 
     /// Writes the stacks of an answer.
-    pub(super) fn write(&self, answer: &Answer, console: &Console) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, answer: &Answer, console: &Console) -> anyhow::Result<()> {
         let lines = folded(&self.sums(answer));
         let bytes = match self.form {
             StackForm::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect(),
@@ -99,7 +117,7 @@ impl Flames {
             StackForm::Svg => self.drawn(&lines)?,
         };
         match &self.path {
-            Some(path) => output::place(path, &bytes, None, &[], self.force),
+            Some(path) => output::place(path, &bytes, None, &self.inputs, self.force),
             None => {
                 let mut out = io::stdout().lock();
                 out.write_all(&bytes)?;
@@ -161,7 +179,7 @@ fn folded(sums: &BTreeMap<Vec<String>, u64>) -> Vec<String> {
 fn functions(stack: &NamedStack) -> Vec<String> {
     let mut functions = Vec::new();
     for frame in stack.program.iter().rev() {
-        let named: Vec<&str> = frame.functions().iter().rev().filter_map(|function| function.name.as_deref()).collect();
+        let named: Vec<&str> = frame.functions.iter().rev().filter_map(|function| function.name.as_deref()).collect();
         match named.is_empty() {
             true => functions.push(unseparated(&frame.place_text())),
             false => functions.extend(named.into_iter().map(|name| unseparated(&source_name(name)))),

@@ -9,10 +9,12 @@ use simple_markers_tracer::aggregate::{
     IntervalStacks, StackFault, StackMoment, StackSum, StackSums, UnattributedSums,
 };
 
+use simple_markers_tracer::frames::{Frame, KernelFrame};
+
 use super::stacks::{NamedStack, is_cut};
 use crate::console::Console;
-use crate::kernel_frames::{KernelEntry, KernelFrame};
-use crate::stacks::{Frame, Stacks};
+use crate::kernel_frames::KernelEntry;
+use crate::stacks::Stacks;
 use crate::units::duration;
 
 /// The stacks of one moment, with their functions.

@@ -15,6 +15,7 @@ use super::question::ValueLimits;
 use super::screen::CountScreen;
 use crate::console::Console;
 use crate::end::{self, Totals};
+use crate::hit_stacks::HitStacks as _;
 use crate::sinks::{Next, Sink};
 use crate::stacks::Stacks;
 

@@ -21,7 +21,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::plan::StackNotes;
 use simple_markers_tracer::sys::Mode;
 
-use self::flames::{Flames, StackExport};
+use self::flames::StackExport;
 use self::live::Live;
 use self::screen::CountScreen;
 use crate::console::Console;
@@ -30,8 +30,10 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
+pub(crate) use self::flames::{Flames, StackForm};
 pub(crate) use self::heat::HeatMap;
 pub(crate) use self::question::{Ask, Names, TimedInterval, ValueLimits, interval, names, timed};
+pub(crate) use self::stacks::NamedStack;
 
 /// Count the hits of markers, in the kernel
 ///

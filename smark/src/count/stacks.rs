@@ -5,23 +5,23 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::MarkerCounts;
+use simple_markers_tracer::frames::{Frame, KernelFrame};
 use simple_markers_tracer::record::stack::FRAMES;
 
-use crate::kernel_frames::KernelFrame;
-use crate::stacks::{Frame, INDENT, Stacks};
+use crate::stacks::Stacks;
 
 /// A stack with its functions, and what was counted of it.
-pub(super) struct NamedStack {
+pub(crate) struct NamedStack {
     /// The hits, the samples, or the time in ns.
-    pub(super) sum: u64,
+    pub(crate) sum: u64,
     /// How many hits, samples or periods that is.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// The frames of the kernel, the innermost first.
-    pub(super) kernel: Vec<KernelFrame>,
+    pub(crate) kernel: Vec<KernelFrame>,
     /// The frames of the program, which follow those of the kernel.
-    pub(super) program: Vec<Frame>,
+    pub(crate) program: Vec<Frame>,
     /// Whether more frames may follow.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl NamedStack {
@@ -41,7 +41,7 @@ impl NamedStack {
     }
 
     /// Stacks with the same functions and lines as one, the largest sums first.
-    pub(super) fn together(all: impl Iterator<Item = Self>) -> Vec<Self> {
+    pub(crate) fn together(all: impl Iterator<Item = Self>) -> Vec<Self> {
         let mut together: Vec<(String, Self)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
         for stack in all {
@@ -64,7 +64,7 @@ impl NamedStack {
     /// The functions, one a line, the innermost first.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        self.kernel.iter().for_each(|frame| frame.write(INDENT, &mut text));
+        self.kernel.iter().for_each(|frame| frame.write(&mut text));
         self.program.iter().for_each(|frame| frame.write(&mut text));
         if self.is_cut {
             text.push_str("        ..\n");

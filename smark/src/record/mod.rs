@@ -12,18 +12,19 @@ use clap::Args;
 use rustix::rand::GetRandomFlags;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
+use simple_markers_tracer::frames::StackTable;
 use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Mode, signals};
 
 pub(crate) use self::files::newest;
 
 use self::files::Folder;
-use self::recorder::Recorder;
+use self::recorder::{NameSources, Recorder};
 use crate::console::Console;
 use crate::quantity;
 use crate::sinks::Sink as _;
 use crate::source::Source as _;
-use crate::watch::{self, Buffer, TaskOption, Watch, events, under_heading};
+use crate::watch::{self, Buffer, StackOptions, TaskOption, Watch, events, under_heading};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -58,6 +59,8 @@ pub(crate) struct Record {
     #[arg(long, value_name = "NAME")]
     until: Option<String>,
     #[command(flatten)]
+    stacks: StackOptions,
+    #[command(flatten)]
     task: TaskOption,
     #[command(flatten)]
     buffer: Buffer,
@@ -70,6 +73,9 @@ EXAMPLES
       smark report
   Ten seconds of a running server:
       smark record -o trace --duration 10s -p $(pidof server)
+  Who calls it, as a flame graph:
+      smark record --stack=dwarf -o trace queue:submit -p $(pidof server)
+      smark report --to svg -o submits.svg trace
   Read it with another tool:
       babeltrace2 trace
   The last 64 MiB before an error:
@@ -102,6 +108,7 @@ fn size(text: &str) -> Result<u64, String> {
 struct RecordOptions {
     watch: watch::Options,
     mode: Mode,
+    stacks: StackSettings,
     /// The folder of the recording.
     output: PathBuf,
     /// Whether a recording in the folder is replaced.
@@ -120,7 +127,8 @@ impl Record {
         Ok(RecordOptions {
             output: self.output.unwrap_or_else(|| files::default_folder(&watch.name())),
             watch,
-            mode: self.buffer.mode(StackSettings::NONE),
+            mode: self.buffer.mode(self.stacks.settings()),
+            stacks: self.stacks.settings(),
             force: self.force,
             most: self.max_size.unwrap_or(u64::MAX),
             ring: self.ring,
@@ -129,7 +137,7 @@ impl Record {
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let RecordOptions { watch, mode, output, force, most, ring, until } = self.options()?;
+        let RecordOptions { watch, mode, stacks, output, force, most, ring, until } = self.options()?;
         let folder = Folder::prepare(output, force)?;
         if ring.is_some() {
             signals::catch_dump();
@@ -156,14 +164,19 @@ impl Record {
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(start),
             start,
+            stacks: StackTable::new(stacks),
             ..Description::default()
         };
         let packet = ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
         let writer = Writer::new(description, plan, usize::try_from(packet).unwrap_or(usize::MAX));
         let flight = ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
         let output = folder.create(most)?;
-        let notes = Notes::new(events::names(plan));
-        let mut recorder = Box::new(Recorder::new(writer, notes, watching.functions(console), flight, output, until));
+        let names = NameSources {
+            notes: Notes::new(events::names(plan)),
+            functions: watching.functions(console),
+            stacks: stacks.is_any().then(|| watching.stacks(console)),
+        };
+        let mut recorder = Box::new(Recorder::new(writer, names, flight, output, until));
         // What is recorded stays readable, also if watching fails.
         let ran = watching.run(console, &mut *recorder);
         let ended = watching.totals()?.map_or(Ok(()), |totals| recorder.end(console, &totals));

@@ -6,23 +6,35 @@ use std::time::Duration;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{Flight, Writer, metadata::metadata};
 use simple_markers_tracer::event::Notes;
+use simple_markers_tracer::frames::StackNumbers;
 use simple_markers_tracer::sys::{self, Session, signals};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::files::{Output, RecordEnd};
 use crate::console::Console;
 use crate::end::Totals;
+use crate::hit_stacks::HitStacks as _;
 use crate::process_functions::ProcessFunctions;
 use crate::sinks::{Next, Sink};
+use crate::stacks::Stacks;
 
 /// A packet is written at the latest so many ns after its first event.
 const LATEST: u64 = 1_000_000_000;
 
+/// What says how things in hits are called.
+pub(super) struct NameSources {
+    /// What texts of the kernel's events use.
+    pub(super) notes: Notes,
+    /// The functions whose addresses values have.
+    pub(super) functions: ProcessFunctions,
+    /// The frames of stacks; `None` if they are not recorded.
+    pub(super) stacks: Option<Stacks>,
+}
+
 /// Writes hits to a recording.
 pub(super) struct Recorder {
     writer: Writer,
-    notes: Notes,
-    functions: ProcessFunctions,
+    names: NameSources,
     flight: Option<Flight>,
     output: Output,
     /// Whether the files have the description as it is.
@@ -39,14 +51,13 @@ impl Recorder {
     /// marker at which the recording ends.
     pub(super) fn new(
         writer: Writer,
-        notes: Notes,
-        functions: ProcessFunctions,
+        names: NameSources,
         flight: Option<Flight>,
         output: Output,
         until: Option<String>,
     ) -> Self {
         let mut recorder =
-            Self { writer, notes, functions, flight, output, is_described: false, until, is_over: false, recorded: 0 };
+            Self { writer, names, flight, output, is_described: false, until, is_over: false, recorded: 0 };
         recorder.describe();
         recorder
     }
@@ -85,10 +96,24 @@ impl Recorder {
         }
     }
 
+    /// The stacks of a hit, whose frames become known.
+    fn stacks(&mut self, hit: &Hit<'_>) -> StackNumbers {
+        let (Some(names), Some(table)) = (&mut self.names.stacks, self.writer.stacks()) else {
+            return StackNumbers::default();
+        };
+        let before = table.sizes();
+        let program = names.program(hit).map(|(frames, end)| table.number_program(frames, end));
+        let kernel = names.kernel(hit).map(|(frames, is_cut)| table.number_kernel(frames, is_cut));
+        if table.sizes() != before {
+            self.is_described = false;
+        }
+        StackNumbers { program, kernel }
+    }
+
     /// Writes what the events mean, if the files do not say it yet.
     fn describe(&mut self) {
         if !self.is_described {
-            self.writer.set_kernel(self.notes.known());
+            self.writer.set_kernel(self.names.notes.known());
             let description = self.writer.description();
             self.output.describe(&metadata(description), &description.to_json().to_string());
             self.is_described = true;
@@ -101,13 +126,14 @@ impl Sink for Recorder {
         if self.writer.add(hit.plan) {
             self.is_described = false;
         }
-        if self.notes.add(hit) {
+        if self.names.notes.add(hit) {
             self.is_described = false;
         }
-        if self.writer.add_functions(hit, &self.functions) {
+        if self.writer.add_functions(hit, &self.names.functions) {
             self.is_described = false;
         }
-        if let Some(packet) = self.writer.write(hit) {
+        let stacks = self.stacks(hit);
+        if let Some(packet) = self.writer.write_with(hit, &stacks) {
             self.keep(packet);
         }
         self.is_over = self.until.as_deref() == Some(&*hit.marker.name);
@@ -144,7 +170,7 @@ impl Sink for Recorder {
         }
         self.dump();
         let received = totals.live.map_or(0, |(_, session)| session.received());
-        let Self { recorded, writer, flight, mut output, .. } = *self;
+        let Self { recorded, writer, names, flight, mut output, .. } = *self;
         let end = serde_json::json!({
             "hits": received + lost, "lost": lost, "recorded": recorded, "exit": totals.exit,
             "stopped": output.stopped.as_ref().map(RecordEnd::word),
@@ -157,6 +183,7 @@ impl Sink for Recorder {
             console
                 .error(&format!("{} hits were not recorded: there are too many kinds of events", writer.unrecorded()));
         }
+        names.stacks.iter().for_each(|stacks| stacks.tell(console));
         console.note(&format!("{recorded} hits in {folder} ({} bytes)", output.size()));
         // It is the last file: without it the recording was cut off.
         output.end(&end.to_string());

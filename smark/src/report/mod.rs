@@ -5,6 +5,7 @@ mod ctf;
 mod pairs;
 mod perfetto;
 mod recording;
+mod stack_tally;
 
 use std::io;
 use std::path::PathBuf;
@@ -15,17 +16,20 @@ use anyhow::{Context as _, bail};
 use clap::{Arg, Args, ValueEnum};
 use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
+use simple_markers_tracer::ctf::Description;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 
-use self::counts::Counts;
+use self::counts::{CountForm, Counts};
 use self::ctf::TraceFolder;
 use self::pairs::Pairs;
 use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
+use self::stack_tally::{CountedStacks, StackTally};
 use crate::choice::Strict;
 use crate::console::{Console, Status};
-use crate::count::{Ask, ValueLimits};
+use crate::count::{Ask, Flames, StackForm};
+use crate::hit_stacks::{HitStacks, KnownStacks};
 use crate::narrow::{self, HitQuery};
 use crate::pager::Pager;
 use crate::quantity;
@@ -117,6 +121,10 @@ enum ReportTarget {
     Perfetto,
     /// A folder for babeltrace2 and other readers of CTF: the hits with whole values as structures
     Ctf,
+    /// A line for each stack with the number of its hits: its functions, the outermost first
+    Folded,
+    /// A flame graph of the stacks for a browser
+    Svg,
 }
 
 /// Which arguments filters, keys and counts take besides certain ones.
@@ -170,7 +178,7 @@ enum ReportWork {
     /// Each hit is written, or those of slow intervals.
     Write { form: Form, slow: Option<SlowIntervals> },
     /// They are counted.
-    Count { kept: ValueLimits, json: bool },
+    Count(CountForm),
     /// They become a timeline.
     Draw { pairs: Pairs, most: u32, to: Target },
     /// Their whole values become structures.
@@ -189,9 +197,6 @@ impl Report {
                 "{option}: a recording does not say when a thread was on a CPU; smark count --time A..B {option} does{with_task}"
             );
         }
-        if matches!(question, Question::Stacks { .. }) {
-            bail!("--by stack: a recording has no stacks; smark count --by stack counts them");
-        }
         let kept = self.ask.kept();
         let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
         let work = match self.to {
@@ -206,6 +211,15 @@ impl Report {
                 let path = self.output.context("--to ctf writes a folder: name it with -o DIR")?;
                 ReportWork::Structure(TraceFolder::prepare(path, self.force)?)
             }
+            Some(to @ (ReportTarget::Folded | ReportTarget::Svg)) => {
+                if !self.pairs.is_empty() {
+                    bail!("--pair makes slices of a timeline: it belongs to --to perfetto");
+                }
+                let form = if to == ReportTarget::Svg { StackForm::Svg } else { StackForm::Folded };
+                let flames = Flames::of_hits(form, self.output, self.force)?;
+                question = Question::Stacks { is_kernel: false };
+                ReportWork::Count(CountForm { kept, json: false, flames: Some(flames) })
+            }
             None if self.slow.is_some() => {
                 let least = self.slow.unwrap_or_default();
                 let intervals = SlowIntervals { question: std::mem::take(&mut question), least, doubtful };
@@ -214,7 +228,9 @@ impl Report {
                 }
                 ReportWork::Write { form: self.form, slow: Some(intervals) }
             }
-            None if self.count || question != Question::Hits => ReportWork::Count { kept, json: self.form.json },
+            None if self.count || question != Question::Hits => {
+                ReportWork::Count(CountForm { kept, json: self.form.json, flames: None })
+            }
             None => ReportWork::Write { form: self.form, slow: None },
         };
         Ok(ReportOptions { operands: self.operands, filter: self.filter, doubtful, question, work })
@@ -254,19 +270,28 @@ impl Report {
                 Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
             }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
-            ReportWork::Count { kept, json } => {
+            ReportWork::Count(mut form) => {
+                form.flames = form.flames.map(|flames| flames.sparing(&recording.files)).transpose()?;
                 let (start, has_wakes) = (recording.description.start, recording.has(TaskPoint::Wake));
-                Box::new(Counts::new(&chosen, &question, kept, json, start, has_wakes))
+                let stacks = match &question {
+                    Question::Stacks { is_kernel } => {
+                        let both = form.flames.is_some();
+                        Some(stack_tally(&recording.description, if both { None } else { Some(*is_kernel) })?)
+                    }
+                    _ => None,
+                };
+                Box::new(Counts::new(&chosen, &question, form, stacks, start, has_wakes))
             }
             ReportWork::Write { form, slow } => {
                 let pager = if form.json { None } else { Pager::start(console) };
+                let stacks = recording.description.stacks.clone();
                 let setting = Setting {
                     start: recording.description.start,
                     names: Box::new(recording.description.kernel.clone()),
                     functions: Box::new(recording.description.functions.clone()),
                     colour: console.colour,
                     has_tasks: recording.has_tasks(),
-                    stacks: None,
+                    stacks: stacks.map(|table| Box::new(KnownStacks(table)) as Box<dyn HitStacks>),
                 };
                 let out = Box::new(io::stdout().lock());
                 let sink = match slow {
@@ -278,4 +303,21 @@ impl Report {
         };
         drain(recording.hits(status), sink, console)
     }
+}
+
+/// Counts the stacks of a recording: those of the kernel or of the program, or all of them.
+fn stack_tally(description: &Description, is_kernel: Option<bool>) -> anyhow::Result<StackTally<'_>> {
+    let table = description.stacks.as_ref().context("the recording has no stacks; smark record --stack notes them")?;
+    let counted = match is_kernel {
+        Some(true) if !table.has_kernel => {
+            bail!("--by kstack: the recording has no stacks of the kernel; smark record --kstack notes them")
+        }
+        Some(false) if !table.has_program => {
+            bail!("--by stack: the recording has no stacks of programs; smark record --stack notes them")
+        }
+        Some(true) => CountedStacks::Kernel,
+        Some(false) => CountedStacks::Program,
+        None => CountedStacks::Both,
+    };
+    Ok(StackTally::new(table, counted))
 }

@@ -10,14 +10,14 @@ use super::calls::{OpenCalls, ReturnedCall};
 use super::line::HitLine;
 use super::sink::Setting;
 use crate::console::Console;
-use crate::stacks::Stacks;
+use crate::hit_stacks::{self, HitStacks};
 
 /// Makes an object for each hit.
 pub(super) struct Json {
     /// The texts of the kernel's events.
     texts: Texts,
     functions: Box<dyn FunctionNames>,
-    stacks: Option<Stacks>,
+    stacks: Option<Box<dyn HitStacks>>,
     /// The system calls that have not returned, with the objects of their entries.
     calls: OpenCalls<serde_json::Value>,
     line: String,
@@ -70,7 +70,7 @@ impl HitLine for Json {
             None => json_named(hit, &*self.functions),
         };
         if let (Some(stacks), Some(fields)) = (&mut self.stacks, object.as_object_mut()) {
-            stacks.add_json(hit, fields);
+            hit_stacks::add_json(&mut **stacks, hit, fields);
         }
         self.line = object.to_string();
         self.line.push('\n');

@@ -10,7 +10,7 @@ use simple_markers_tracer::{Hit, Plan};
 
 use crate::console::Console;
 use crate::end::Totals;
-use crate::stacks::Stacks;
+use crate::hit_stacks::HitStacks;
 
 /// Takes the hits of a source, or the counts of a session.
 pub(crate) trait Sink {
@@ -50,5 +50,5 @@ pub(crate) struct Setting {
     /// Finds the functions whose addresses values have.
     pub(crate) functions: Box<dyn FunctionNames>,
     /// Says what the frames of stacks are; `None` if they are not asked for.
-    pub(crate) stacks: Option<Stacks>,
+    pub(crate) stacks: Option<Box<dyn HitStacks>>,
 }

@@ -15,7 +15,7 @@ use super::calls::{OpenCalls, ReturnedCall, result_text};
 use super::line::HitLine;
 use super::sink::Setting;
 use crate::console::Console;
-use crate::stacks::Stacks;
+use crate::hit_stacks::{self, HitStacks};
 use crate::units::duration;
 
 /// Makes the line of a hit, with its stack behind it.
@@ -28,7 +28,7 @@ pub(super) struct Text {
     functions: Box<dyn FunctionNames>,
     colour: bool,
     has_tasks: bool,
-    stacks: Option<Stacks>,
+    stacks: Option<Box<dyn HitStacks>>,
     /// The system calls that have not returned, with the texts of their entries.
     calls: OpenCalls<String>,
     line: String,
@@ -55,7 +55,7 @@ impl Text {
         escape(&mut self.line, from);
         self.line.push('\n');
         if let Some(stacks) = &mut self.stacks {
-            stacks.write(hit, &mut self.line);
+            hit_stacks::write(&mut **stacks, hit, &mut self.line);
         }
     }
 
@@ -113,7 +113,7 @@ impl HitLine for Text {
         escape(&mut self.line, from);
         self.line.push('\n');
         if let Some(stacks) = &mut self.stacks {
-            stacks.write(hit, &mut self.line);
+            hit_stacks::write(&mut **stacks, hit, &mut self.line);
         }
         &self.line
     }

@@ -6,11 +6,15 @@
 //! `#[test(cases = ROWS)]` before a function with a parameter makes a trial of each row, which is named
 //! after it. With `desk = [0, 3]` only those rows are tried where the variable `CI` is not set; the others
 //! are ignored.
+//!
+//! With `SLOWEST=20` in the environment the 20 trials that took longest are printed at the end.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::Debug;
 use std::panic;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -30,6 +34,9 @@ pub struct Test {
 }
 
 inventory::collect!(Test);
+
+/// How long each trial took that has ended.
+static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
 
 /// What one trial runs.
 #[doc(hidden)]
@@ -71,11 +78,14 @@ impl Test {
         // Without the name of the program.
         let name = self.name.split_once("::").map_or(self.name, |(_, name)| name);
         (self.cases)().into_iter().map(move |case| {
-            Trial::ignorable_test(format!("{name}{}", case.name), move || {
+            let name = format!("{name}{}", case.name);
+            Trial::ignorable_test(name.clone(), move || {
                 if !case.is_tried {
                     return Ok(Completion::ignored_with("CI=1 tries it"));
                 }
+                let start = Instant::now();
                 let (result, said) = Said::by(case.run, is_printed);
+                TIMES.lock().unwrap_or_else(PoisonError::into_inner).push((start.elapsed(), name));
                 match result {
                     Err(_) => Err(said.printed.map_or_else(Failed::without_message, Failed::from)),
                     Ok(()) if said.missing.is_empty() => Ok(Completion::Completed),
@@ -141,5 +151,18 @@ pub fn main_with(threads: usize) -> ExitCode {
         let with = |filter: &String| Arguments { filter: Some(filter.clone()), ..arguments.clone() };
         trials.retain(|trial| filters.iter().any(|filter| !with(filter).is_filtered_out(trial)));
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(most) = std::env::var("SLOWEST").ok().and_then(|most| most.parse().ok()) {
+        print_slowest(most);
+    }
+    conclusion.exit_code()
+}
+
+/// Prints the trials that took longest.
+fn print_slowest(most: usize) {
+    let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    times.sort_by(|one, other| other.cmp(one));
+    for (took, name) in times.iter().take(most) {
+        println!("{:>8.2} s  {name}", took.as_secs_f64());
+    }
 }

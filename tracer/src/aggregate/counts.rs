@@ -46,6 +46,8 @@ pub struct MarkerCounts {
     pub module: Arc<str>,
     /// The number of the program or shared object in the plan.
     pub image: usize,
+    /// The number that all of these markers have ([`Plan::group`]).
+    pub group: usize,
     /// Whether it is an event of the kernel.
     pub is_event: bool,
     /// The hits for which the filter holds.
@@ -187,6 +189,7 @@ impl Counts {
                 marker: Arc::clone(&marker.name),
                 module: plan.images.get(marker.image).map_or_else(|| Arc::from(""), |image| Arc::clone(&image.module)),
                 image: marker.image,
+                group,
                 is_event: marker.event.is_some(),
                 hits: tallies.get(Tally::Hits),
                 values: if let Aggregate::Values(fields) = &first.aggregate {

@@ -176,10 +176,9 @@ impl Replay {
             Some((IntervalKey::new(&of.key, hit.process, hit.thread, hit.inputs)?, by))
         };
         let problem = match aggregate {
-            Aggregate::Hits => None,
+            // The stacks of hits are not among their inputs.
+            Aggregate::Hits | Aggregate::Stacks { .. } => None,
             Aggregate::Processes => increment(&mut self.values, process_key(hit.process), 1, self.most),
-            // A recording has no stacks.
-            Aggregate::Stacks { .. } => Some(Tally::Unread),
             Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
                 Some(key) => increment(&mut self.values, key, 1, self.most),
                 None => Some(Tally::Unread),

@@ -1,15 +1,17 @@
 //! The metadata of a recording in the Trace Stream Description Language (CTF 1.8, C).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
 
 use simple_markers_record::integer;
 use simple_markers_record::tsdl::{self, StringLiteral};
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::resolve::source_name;
 
 use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;
 use super::structured::{ArgumentShape, StructuredValues};
+use crate::frames::{Frame, KernelFrame, NOT_READ, StackEnd, StackTable};
 
 /// Types that all recordings have. Every field starts at a byte, so nothing is padded.
 const TYPES: &str = r"
@@ -33,7 +35,7 @@ typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.
 typealias enum : uint8_t { value = 0, unreadable = 1, doubtful = 2, null = 3, cut = 4, empty = 5, maybe = 6, maybe_cut = 7, maybe_null = 8, entry_unseen = 9 } := state_t;
 ";
 
-/// The parts of a stream.
+/// The parts of a stream up to the context of all events.
 const STREAM: &str = r"
 stream {
 	id = 0;
@@ -53,8 +55,18 @@ stream {
 		uint32_t _pid;
 		uint32_t _tid;
 		text_t _comm;
-	};
-};
+";
+
+/// The stack of the program in the context of an event.
+const STACK: &str = r"		stack_end_t _stack_end;
+		uint32_t _stack__length;
+		frame_t _stack[_stack__length];
+";
+
+/// The stack of the kernel in the context of an event.
+const KERNEL_STACK: &str = r"		uint8_t _kernel_stack__cut;
+		uint32_t _kernel_stack__length;
+		kernel_frame_t _kernel_stack[_kernel_stack__length];
 ";
 
 /// The metadata of a recording.
@@ -112,7 +124,12 @@ clock {{
         StringLiteral(&description.tool)
     );
     out.push_str(TYPES);
+    let stacks = description.stacks.as_ref();
+    stacks.iter().for_each(|table| stack_types(table, &mut out));
     out.push_str(STREAM);
+    out.push_str(if stacks.is_some_and(|table| table.has_program) { STACK } else { "" });
+    out.push_str(if stacks.is_some_and(|table| table.has_kernel) { KERNEL_STACK } else { "" });
+    out.push_str("\t};\n};\n");
     for (number, class) in description.classes.iter().enumerate() {
         let shape = |argument: usize| values.shape(number, argument);
         for (number, is_full) in [(number * 2, false), (number * 2 + 1, true)] {
@@ -122,6 +139,50 @@ clock {{
         }
     }
     out
+}
+
+/// Appends the types of stacks: a frame is an enumeration, so that readers show its function.
+fn stack_types(table: &StackTable, out: &mut String) {
+    if table.has_program {
+        let ends = StackEnd::ALL.into_iter().map(|end| format!("{} = {}", end.code(), end as u8));
+        let ends = ends.chain([format!("not_read = {NOT_READ}")]).collect::<Vec<_>>().join(", ");
+        out.push_str(&format!("typealias enum : uint8_t {{ {ends} }} := stack_end_t;\n"));
+        frame_type("frame_t", table.frames().map(frame_label), out);
+    }
+    if table.has_kernel {
+        let label = |frame: &KernelFrame| frame.function().map_or_else(|| frame.address.to_string(), str::to_owned);
+        frame_type("kernel_frame_t", table.kernel_frames().map(label), out);
+    }
+}
+
+/// Appends the type of frames with these labels, of which each is made different.
+fn frame_type(name: &str, labels: impl Iterator<Item = String>, out: &mut String) {
+    let mut known = HashSet::new();
+    let mut all = Vec::new();
+    for (number, label) in labels.enumerate() {
+        let literal = StringLiteral(&label).to_string();
+        let literal = match known.contains(&literal) {
+            // The number of a frame is in no other label.
+            true => StringLiteral(&format!("{label} #{number}")).to_string(),
+            false => literal,
+        };
+        all.push(format!("{literal} = {number}"));
+        known.insert(literal);
+    }
+    let of = if all.is_empty() { "uint32_t".to_owned() } else { format!("enum : uint32_t {{ {} }}", all.join(", ")) };
+    out.push_str(&format!("typealias {of} := {name};\n"));
+}
+
+/// The functions of a frame with their lines, the innermost first; otherwise its place.
+fn frame_label(frame: &Frame) -> String {
+    let named = frame.functions.iter().filter_map(|function| {
+        let name = source_name(function.name.as_deref()?);
+        let file = function.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
+        let line = file.zip(function.line).map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
+        Some(format!("{name}{line}"))
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { frame.place_text() } else { named.join(" in ") }
 }
 
 /// Writes an event. `shape` has the shapes of whole values by the numbers of the arguments.

@@ -6,6 +6,7 @@ use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::description::{Class, DescribedSite, Description, Doubt, FieldType};
 use super::packet::{FieldState, Header, HeaderError};
+use crate::frames::{EventStacks, FrameNumbers, NOT_READ, StackEnd, StackTable};
 use crate::hit::{Body, Hit};
 use crate::plan::{DoubtfulValues, Plan};
 use crate::value::{Missing, Value};
@@ -47,6 +48,12 @@ pub enum ReadErrorKind {
     /// A field has a state that it cannot have.
     #[error("state {0} of a field is not possible")]
     State(u8),
+    /// A stack ends in a way that is not known.
+    #[error("a stack cannot end with {0}")]
+    StackEnd(u8),
+    /// The description has no such frame.
+    #[error("the recording has no frame with the number {0}")]
+    UnknownFrame(u32),
 }
 
 /// The events of a stream.
@@ -162,6 +169,10 @@ impl<'a> Events<'a> {
         let process = u32::from_le_bytes(bytes.chunk()?);
         let thread = u32::from_le_bytes(bytes.chunk()?);
         let name = bytes.text()?;
+        let stacks = match &self.description.stacks {
+            Some(table) => stacks(table, bytes)?,
+            None => EventStacks::default(),
+        };
         let address = if class.has_site { Some(u64::from_le_bytes(bytes.chunk()?)) } else { None };
         let site = self.sites.get(&(class_number, address)).copied();
         let (number, described) = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
@@ -175,7 +186,7 @@ impl<'a> Events<'a> {
             }
         }
         let takes_doubtful = self.doubtful == DoubtfulValues::Taken;
-        let (address, body) = (described.known_address(), Body::Values { values, takes_doubtful });
+        let (address, body) = (described.known_address(), Body::Values { values, takes_doubtful, stacks });
         Ok(Hit { time, cpu, process, thread, name, number, site, address, marker, image, plan, body })
     }
 }
@@ -186,6 +197,30 @@ impl<'a> Iterator for Events<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_event().transpose()
     }
+}
+
+/// The stacks of an event.
+fn stacks<'a>(table: &StackTable, bytes: &mut Cursor<'a>) -> Result<EventStacks<'a>, ReadErrorKind> {
+    let mut list = |count: usize| {
+        let [first] = bytes.chunk()?;
+        let size = usize::try_from(u32::from_le_bytes(bytes.chunk()?)).unwrap_or(usize::MAX).saturating_mul(4);
+        let numbers = FrameNumbers(bytes.take(size)?);
+        match numbers.iter().find(|number| usize::try_from(*number).is_ok_and(|number| number >= count)) {
+            Some(number) => Err(ReadErrorKind::UnknownFrame(number)),
+            None => Ok((first, numbers)),
+        }
+    };
+    let (frames, kernel_frames) = table.sizes();
+    let program = if table.has_program { Some(list(frames)?) } else { None };
+    let kernel = if table.has_kernel { Some(list(kernel_frames)?) } else { None };
+    let program = match program {
+        Some((NOT_READ, _)) | None => None,
+        Some((end, numbers)) => {
+            let known = StackEnd::ALL.get(usize::from(end)).copied();
+            Some((numbers, known.ok_or(ReadErrorKind::StackEnd(end))?))
+        }
+    };
+    Ok(EventStacks { program, kernel: kernel.map(|(is_cut, numbers)| (numbers, is_cut != 0)) })
 }
 
 /// The values of an event.

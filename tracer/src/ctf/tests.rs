@@ -1,6 +1,6 @@
 //! Recordings of records that are made in memory, read again.
 
-use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::address::{FileOffset, RuntimeAddress, Vaddr};
 use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
 
@@ -11,10 +11,12 @@ use super::reader::ReadErrorKind;
 use super::writer::Packet;
 use super::{Description, Events, Writer};
 use crate::filter::Inputs as _;
+use crate::frames::{Frame, Function, KernelFrame, StackEnd, StackNumbers, StackTable};
 use crate::plan::{
     Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Placeholder, Plan, PlannedArgument, PlannedImage,
     PlannedMarker, PlannedSite, Reading, Source, UnreadReason,
 };
+use crate::record::stack::{ProgramStack, StackSettings};
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, json};
 use crate::{Hit, Missing, Value};
@@ -316,6 +318,54 @@ fn what_is_written_is_read() {
     assert_eq!((events.lost(), events.packets()), (17, packets.len() as u64));
 }
 
+/// Stacks are in front of the address of the site and of the values, in both forms of an event.
+#[test]
+fn stacks_are_read_as_they_were_written() {
+    let (plan, layouts) = plan();
+    let settings = StackSettings { program: Some(ProgramStack::FramePointers), has_kernel: true };
+    let description = Description { stacks: StackTable::new(settings), ..description() };
+    let mut writer = Writer::new(description, &plan, 1 << 16);
+    let frame = |address| Frame {
+        address: RuntimeAddress(address),
+        image: Some("/bin/a".into()),
+        image_address: Some(Vaddr(address)),
+        functions: vec![Function { name: Some("f".into()), ..Function::default() }],
+    };
+    let kernel = |address| KernelFrame { address: RuntimeAddress(address), function: None, offset: None, module: None };
+    let records = records(&layouts);
+    let mut expected = Vec::new();
+    for (number, record) in (0..).zip(&records) {
+        let table = writer.stacks().expect("a table");
+        let frames = (0..number % 3).map(|depth| frame(number + depth)).collect();
+        let program = (number != 1).then(|| table.number_program(frames, StackEnd::NotCopied));
+        let kernel = (number != 1).then(|| table.number_kernel(vec![kernel(number)], number % 2 == 0));
+        let stacks = StackNumbers { program, kernel: kernel.or(Some((Vec::new(), false))) };
+        assert_eq!(writer.write_with(&hit(record, &plan, &layouts), &stacks), None);
+        expected.push(stacks);
+    }
+    let packets = vec![writer.finish().expect("a packet")];
+    let read = Description::from_json(writer.description().to_json().to_string().as_bytes()).expect("a description");
+    assert_eq!(&read, writer.description());
+    let (described, stream) = (read.plan(), stream(&packets));
+    let mut events = Events::new(&read, &described, &stream);
+    for (record, expected) in records.iter().zip(expected) {
+        let event = events.next_event().expect("no error").expect("an event");
+        assert_eq!(event.recorded_stacks().numbers(), expected);
+        let hit = hit(record, &plan, &layouts);
+        assert_eq!(event.values().collect::<Vec<_>>(), hit.values().collect::<Vec<_>>());
+        assert_eq!(event.address, hit.address);
+    }
+    assert_eq!(events.next_event(), Ok(None));
+    // A number that is in no table, and an end that is none.
+    for (at, byte, error) in [(10, 99, ReadErrorKind::UnknownFrame(99)), (0, 77, ReadErrorKind::StackEnd(77))] {
+        let event = HEADER + 20 + hit(&records[0], &plan, &layouts).name.len() + 1;
+        let mut damaged = stream.clone();
+        damaged[event + at] = byte;
+        let mut events = Events::new(&read, &described, &damaged);
+        assert_eq!(events.next_event().map(|_| ()).map_err(|error| error.what), Err(error));
+    }
+}
+
 #[test]
 fn packets_have_their_size() {
     let (_, packets) = written(300, 5);
@@ -422,7 +472,7 @@ fn descriptions_that_contradict_themselves_are_refused() {
         assert!(json.contains(from), "{from}");
         Description::from_json(json.replacen(from, to, 1).as_bytes()).expect_err(to)
     };
-    assert_eq!(refused("\"version\":1", "\"version\":5"), DescriptionError::Version(5));
+    assert_eq!(refused("\"version\":1", "\"version\":6"), DescriptionError::Version(6));
     let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
     member("\"marker\":0", "\"marker\":9", "`classes[0].marker`: there is no marker 9; there are 3, counted from 0");
     member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0]`: `size` is none of 1, 2, 4 and 8");

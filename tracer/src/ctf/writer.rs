@@ -8,6 +8,7 @@ use super::structured::StructuredValues;
 use crate::Hit;
 use crate::event::KnownNames;
 use crate::filter::Fields;
+use crate::frames::{StackNumbers, StackTable};
 use crate::function_names::FunctionNames;
 use crate::plan::{Plan, Reading, Source};
 use crate::record::Record;
@@ -151,8 +152,21 @@ impl Writer {
         (self.packet.events > 0).then_some(self.packet.begin)
     }
 
+    /// The frames of the stacks of events; `None` if the events have no stacks.
+    pub fn stacks(&mut self) -> Option<&mut StackTable> {
+        self.description.stacks.as_mut()
+    }
+
     /// Adds a hit. Returns the packet before it if the hit does not fit into it.
     pub fn write(&mut self, hit: &Hit<'_>) -> Option<Packet> {
+        match self.description.stacks {
+            Some(_) => self.write_with(hit, &hit.recorded_stacks().numbers()),
+            None => self.write_with(hit, &StackNumbers::default()),
+        }
+    }
+
+    /// The same with the stacks of a program that runs.
+    pub fn write_with(&mut self, hit: &Hit<'_>, stacks: &StackNumbers) -> Option<Packet> {
         if self.packet.bytes.is_empty() {
             self.open();
         }
@@ -163,18 +177,19 @@ impl Writer {
         let steps = at.steps.get_or_insert_with(|| steps(hit));
         let from = self.packet.bytes.len();
         let bytes = &mut self.packet.bytes;
+        let stacks = self.description.stacks.as_ref().map(|table| (table, stacks));
         match (steps, hit.record()) {
             (Some(steps), Some(Fields { record, .. })) if record.is_complete() => {
-                start(hit, at.number, at.site, bytes);
+                start(hit, stacks, at.number, at.site, bytes);
                 steps.iter().for_each(|step| step.run(record, bytes));
                 at.has_forms[0] = true;
             }
             _ => {
-                if plain(hit, at, &self.values, bytes) {
+                if plain(hit, stacks, at, &self.values, bytes) {
                     at.has_forms[0] = true;
                 } else {
                     bytes.truncate(from);
-                    full(hit, at, &self.values, bytes);
+                    full(hit, stacks, at, &self.values, bytes);
                     at.has_forms[1] = true;
                 }
             }
@@ -240,8 +255,11 @@ const EVENT: usize = 4 << 10;
 /// The number of the event, the time, the CPU, the process and the thread.
 const FIXED: usize = 20;
 
+/// The stacks of a hit, and the table with their frames; `None` if events have no stacks.
+type HitStacks<'a> = Option<(&'a StackTable, &'a StackNumbers)>;
+
 /// Appends what all events have.
-fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
+fn start(hit: &Hit<'_>, stacks: HitStacks<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
     let mut fixed = [0; FIXED];
     fixed[0..2].copy_from_slice(&number.to_le_bytes());
     fixed[2..10].copy_from_slice(&hit.time.to_le_bytes());
@@ -251,6 +269,9 @@ fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
     out.extend_from_slice(&fixed);
     out.extend_from_slice(hit.name);
     out.push(0);
+    if let Some((table, stacks)) = stacks {
+        table.write(stacks, out);
+    }
     if let Some(site) = site {
         out.extend_from_slice(&site.to_le_bytes());
     }
@@ -298,8 +319,8 @@ fn steps(hit: &Hit<'_>) -> Steps {
 }
 
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
-fn plain(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) -> bool {
-    start(hit, at.number, at.site, out);
+fn plain(hit: &Hit<'_>, stacks: HitStacks<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) -> bool {
+    start(hit, stacks, at.number, at.site, out);
     for (position, (argument, value)) in hit.fields().enumerate() {
         let value = described(&argument.source, value);
         if let (Some(shape), Ok(value)) = (values.shape(at.class(), position), &value) {
@@ -357,8 +378,8 @@ fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
 }
 
 /// Appends the full form of an event.
-fn full(hit: &Hit<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) {
-    start(hit, at.number + 1, at.site, out);
+fn full(hit: &Hit<'_>, stacks: HitStacks<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) {
+    start(hit, stacks, at.number + 1, at.site, out);
     for (position, (argument, value)) in hit.fields().enumerate() {
         let Some(of) = field_type(&argument.source) else { continue };
         if let Some(shape) = values.shape(at.class(), position) {

@@ -3,6 +3,7 @@ use std::cell::RefCell;
 use super::*;
 use crate::Hit;
 use crate::ctf::{Description, Events, Writer, metadata::metadata};
+use crate::frames::EventStacks;
 use crate::hit::Body;
 use crate::plan::{FieldPlace, Reading};
 use crate::record::{FIELDS, Record, SITE};
@@ -111,7 +112,7 @@ fn values_and_texts_are_those_of_the_record() {
     assert_eq!(out, "gone eightchr path ab");
     // The record that the values make says the same.
     out.clear();
-    let body = Body::Values { values: hit.values().collect(), takes_doubtful: false };
+    let body = Body::Values { values: hit.values().collect(), takes_doubtful: false, stacks: EventStacks::default() };
     texts.write(&event(), &Hit { body, ..hit.clone() }, &mut out);
     assert_eq!(out, "gone eightchr path ab");
 

@@ -8,6 +8,8 @@ use super::{Class, DescribedSite, Description, DescriptionError, MAX_CLASSES, VE
 use crate::event::KnownNames;
 use crate::plan::PlannedMarker;
 
+/// The version of a description without stacks, which earlier readers know.
+const WITHOUT_STACKS: u64 = 4;
 /// The version of a description without whole values, which earlier readers know.
 const WITHOUT_WHOLE_VALUES: u64 = 3;
 /// The version of a description without doubtful values, which earlier readers know.
@@ -46,7 +48,8 @@ impl Description {
         let has_events = self.markers.iter().any(|marker| marker.event.is_some());
         let arguments = || self.sites.iter().flat_map(|site| &site.arguments);
         let version = match has_events {
-            _ if arguments().any(|argument| argument.shown.is_some()) => VERSION,
+            _ if self.stacks.is_some() => VERSION,
+            _ if arguments().any(|argument| argument.shown.is_some()) => WITHOUT_STACKS,
             _ if arguments().any(|argument| argument.doubt.is_some()) => WITHOUT_WHOLE_VALUES,
             true => WITHOUT_DOUBT,
             false => WITHOUT_EVENTS,

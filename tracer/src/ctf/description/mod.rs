@@ -19,12 +19,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use simple_markers_events::Choices;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::json::{Hexadecimal, JsonError, objects};
+use simple_markers_resolver::json::{Hexadecimal, JsonError, maybe_object, objects};
 use simple_markers_resolver::types::Names;
 use strum::IntoStaticStr;
 
 use super::identifier::identifier;
 use crate::event::KnownNames;
+use crate::frames::StackTable;
 use crate::function_names::KnownFunctions;
 use crate::plan::{
     KernelEvent, Length, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, ShownType, Source, ValueKind,
@@ -33,8 +34,8 @@ use crate::plan::{
 pub use crate::plan::FieldType;
 
 /// The version of the description. A reader refuses later ones. Version 2 has events of the kernel, version
-/// 3 doubtful values, and version 4 whole values.
-pub const VERSION: u64 = 4;
+/// 3 doubtful values, version 4 whole values, and version 5 stacks.
+pub const VERSION: u64 = 5;
 
 /// The most classes: the number of an event has 16 bits.
 pub const MAX_CLASSES: usize = 1 << 15;
@@ -75,6 +76,9 @@ pub struct Description {
     /// The functions whose addresses its values have.
     #[serde(default, skip_serializing_if = "KnownFunctions::is_empty")]
     pub functions: KnownFunctions,
+    /// The frames of the stacks of its events; `None` if they have no stacks.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StackTable>,
 }
 
 /// Why a description cannot be read.
