@@ -89,6 +89,8 @@ const LISTED: usize = 8;
 pub(crate) struct HitQuery<'a> {
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) question: &'a Question,
+    /// The option that the question comes from; `None` if the question tells.
+    pub(crate) option: Option<&'static str>,
 }
 
 impl HitQuery<'_> {
@@ -149,7 +151,7 @@ impl HitQuery<'_> {
                 let filter = filter.text().to_owned();
                 BadFilter { what, filter, range: range.clone(), is_parsed: true }.into()
             }
-            _ => anyhow::anyhow!("{}: {what}", option(self.question)),
+            _ => anyhow::anyhow!("{}: {what}", self.option.unwrap_or_else(|| option(self.question))),
         }
     }
 }

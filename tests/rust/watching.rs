@@ -55,6 +55,7 @@ cfg_if::cfg_if! {
         mod tasks;
         mod thread_locals;
         mod timeline;
+        mod timeline_contents;
         mod torn;
         mod top;
         mod top_remote;

@@ -113,6 +113,11 @@ impl TimedInterval {
 pub(crate) struct Names(Vec<Arc<str>>);
 
 impl Names {
+    /// All of them.
+    pub(crate) fn all(&self) -> &[Arc<str>] {
+        &self.0
+    }
+
     /// What tells which start an end belongs to, if it is the values of these arguments.
     pub(crate) fn subject(&self) -> IntervalSubject {
         IntervalSubject::Arguments(self.0.clone())

@@ -6,6 +6,7 @@ mod pairs;
 mod perfetto;
 mod recording;
 mod stack_tally;
+mod timeline_options;
 
 use std::io;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
 use simple_markers_tracer::ctf::Description;
 use simple_markers_tracer::filter::Filter;
+use simple_markers_tracer::perfetto::TimelineContents;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 
 use self::counts::{CountForm, Counts};
@@ -26,6 +28,7 @@ use self::pairs::Pairs;
 use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
 use self::stack_tally::{CountedStacks, StackTally};
+use self::timeline_options::TimelineOptions;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
 use crate::count::{Ask, Flames, StackForm};
@@ -86,6 +89,8 @@ pub(crate) struct Report {
     // Before `ask`, which takes the value of --time away.
     #[command(flatten)]
     pairs: Pairs,
+    #[command(flatten)]
+    timeline: TimelineOptions,
     #[command(flatten)]
     ask: Ask,
     /// With --time, print only the intervals that took this long or longer, each with the hits of its thread or its key. --where
@@ -154,6 +159,9 @@ EXAMPLES
   A timeline for https://ui.perfetto.dev, with requests and dispatches as slices:
       smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag \\
           --pair queue:dispatch..queue:dispatch_return trace
+  The same with arrows from hit to hit of a request, the length of the queue, and what ran on each CPU:
+      smark record -o trace -e 'sched:*' target/release/server
+      smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag --flow tag --counter in_flight trace
   The members of whole values in babeltrace2:
       smark report --to ctf -o structured trace && babeltrace2 structured";
 
@@ -180,7 +188,7 @@ enum ReportWork {
     /// They are counted.
     Count(CountForm),
     /// They become a timeline.
-    Draw { pairs: Pairs, most: u32, to: Target },
+    Draw { pairs: Pairs, timeline: TimelineOptions, most: u32, to: Target },
     /// Their whole values become structures.
     Structure(TraceFolder),
 }
@@ -199,10 +207,13 @@ impl Report {
         }
         let kept = self.ask.kept();
         let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
+        if self.to != Some(ReportTarget::Perfetto) && !self.timeline.is_empty() {
+            bail!("--flow and --counter belong to --to perfetto");
+        }
         let work = match self.to {
             Some(ReportTarget::Perfetto) => {
                 let to = Target { path: self.output, force: self.force };
-                ReportWork::Draw { pairs: self.pairs, most: kept.most, to }
+                ReportWork::Draw { pairs: self.pairs, timeline: self.timeline, most: kept.most, to }
             }
             Some(ReportTarget::Ctf) => {
                 if !self.pairs.is_empty() {
@@ -242,7 +253,8 @@ impl Report {
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
         recording.tell(console);
-        let is_keyed = matches!(&work, ReportWork::Draw { pairs, .. } if pairs.names(TASK));
+        let is_keyed =
+            matches!(&work, ReportWork::Draw { pairs, timeline, .. } if pairs.names(TASK) || timeline.names(TASK));
         let needs_task = is_keyed || question.names(TASK) || filter.as_ref().is_some_and(|filter| filter.names(TASK));
         if needs_task && !recording.has_tasks() && !recording.has_argument(TASK) {
             bail!("task: the recording has no tasks; smark record --task notes them");
@@ -253,21 +265,22 @@ impl Report {
         if question.is_split() && !recording.has(TaskPoint::PollBegin) {
             bail!("--split: the recording has no polls; smark record --polls notes them");
         }
-        let asked = HitQuery { filter: filter.as_ref(), question: &question };
+        let asked = HitQuery { filter: filter.as_ref(), question: &question, option: None };
         let (selected, status) = recording.select(console, &patterns)?;
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
             return Ok(Status::NoMatch.into());
         }
         if let ReportWork::Write { slow: Some(SlowIntervals { question, .. }), .. } = &work {
-            if !(HitQuery { filter: None, question }).has_markers(console, "--time", selected.names()) {
+            if !(HitQuery { filter: None, question, option: None }).has_markers(console, "--time", selected.names()) {
                 return Ok(Status::NoMatch.into());
             }
         }
         let chosen = selected.choose(console, &asked)?;
         let sink: Box<dyn Sink> = match work {
-            ReportWork::Draw { pairs, most, to } => {
+            ReportWork::Draw { pairs, timeline, most, to } => {
                 let Some(pairs) = pairs.choose(console, &selected)? else { return Ok(Status::NoMatch.into()) };
-                Box::new(Perfetto::new(&recording, &chosen, pairs, most, to)?)
+                let contents = TimelineContents { pairs, ..timeline.choose(console, &selected)? };
+                Box::new(Perfetto::new(console, &recording, &chosen, contents, most, to)?)
             }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
             ReportWork::Count(mut form) => {

@@ -111,7 +111,7 @@ impl Pairs {
         let spans: Vec<Question> = spans.collect();
         let mut pairs = Vec::new();
         for question in self.pairs.iter().chain(&spans) {
-            let asked = HitQuery { filter: None, question };
+            let asked = HitQuery { filter: None, question, option: None };
             if !asked.has_markers(console, "--pair", selected.names()) {
                 return Ok(None);
             }

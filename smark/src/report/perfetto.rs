@@ -10,11 +10,13 @@ use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::SiteSelection;
-use simple_markers_tracer::perfetto::{Pair, PollTally, Timeline};
+use simple_markers_tracer::perfetto::{
+    DrawnCounter, Flow, Pair, PollTally, SchedulerEvents, Timeline, TimelineContents, TimelineEnd,
+};
 use tempfile::NamedTempFile;
 
 use super::recording::Recording;
-use crate::console::Console;
+use crate::console::{Console, Status};
 use crate::end::Totals;
 use crate::sinks::Sink;
 use crate::{narrow, output};
@@ -47,9 +49,10 @@ pub(super) struct Perfetto<'a> {
 
 impl<'a> Perfetto<'a> {
     pub(super) fn new(
+        console: &Console,
         recording: &'a Recording,
         chosen: &'a SiteSelection,
-        pairs: Vec<Pair>,
+        contents: TimelineContents,
         most: u32,
         target: Target,
     ) -> anyhow::Result<Self> {
@@ -57,7 +60,8 @@ impl<'a> Perfetto<'a> {
         let output = TimelineOutput::create(target.path.as_deref(), inputs, target.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
         let open = usize::try_from(most).unwrap_or(usize::MAX);
-        let timeline = Timeline::new(&recording.description, pairs, open, &mut packets);
+        let contents = TimelineContents { has_cpus: has_cpus(console, recording)?, ..contents };
+        let timeline = Timeline::new(&recording.description, contents, open, &mut packets);
         Ok(Self { chosen, timeline, most, packets, inputs, target, output, hits: 0, unfiltered: 0 })
     }
 }
@@ -77,14 +81,16 @@ impl Sink for Perfetto<'_> {
 
     fn end(self: Box<Self>, console: &Console, _: &Totals<'_>) -> anyhow::Result<()> {
         let Self { chosen, timeline, most, mut packets, inputs, target, mut output, hits, unfiltered } = *self;
-        let (pairs, polls) = timeline.finish(&mut packets);
+        let TimelineEnd { contents, polls } = timeline.finish(&mut packets);
         output.write(&packets)?;
         output.finish(inputs, target.force)?;
-        pairs.iter().for_each(|pair| tell(console, pair, most));
+        contents.pairs.iter().for_each(|pair| tell(console, pair, most));
+        contents.flows.iter().for_each(|flow| tell_flow(console, flow, most));
+        contents.counters.iter().for_each(|counter| tell_counter(console, counter));
         tell_polls(console, polls);
         narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
         if let Some(path) = target.path {
-            let slices: u64 = pairs.iter().map(|pair| pair.tally().slices).sum();
+            let slices: u64 = contents.pairs.iter().map(|pair| pair.tally().slices).sum();
             let and_polls = if polls.slices > 0 { format!(", and {} polls", polls.slices) } else { String::new() };
             console.note(&format!("{hits} hits and {slices} slices{and_polls} in {}", path.display()));
         }
@@ -106,6 +112,47 @@ fn tell(console: &Console, pair: &Pair, most: u32) {
     for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
         console.error(&format!("{name}: not in a slice: {count} {what}"));
     }
+}
+
+/// Says which hits of a flow have no arrows.
+fn tell_flow(console: &Console, flow: &Flow, most: u32) {
+    let (tally, name) = (flow.tally(), shown(&flow.names.join(",")).into_owned());
+    let lines = [
+        (tally.unread, "hits at which a value could not be read".to_owned()),
+        (tally.full, format!("hits while {most} other values were kept (--max-values)")),
+    ];
+    for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
+        console.error(&format!("--flow {name}: without arrows: {count} {what}"));
+    }
+}
+
+/// Says which hits of a counter have no value.
+fn tell_counter(console: &Console, counter: &DrawnCounter) {
+    if counter.tally().unread > 0 {
+        let name = shown(&counter.name);
+        console
+            .error(&format!("--counter {name}: not drawn: {} values that could not be read", counter.tally().unread));
+    }
+}
+
+/// Whether the events of the scheduler show what ran on each CPU. Says why they do not, if there are some.
+fn has_cpus(console: &Console, recording: &Recording) -> anyhow::Result<bool> {
+    if !recording.plan().markers.iter().any(|marker| marker.event.is_some() && *marker.name == *"sched:sched_switch") {
+        return Ok(false);
+    }
+    let mut events = SchedulerEvents::default();
+    let mut hits = recording.hits(Status::Done);
+    hits.each(None, &mut |hit, _| {
+        events.add(hit);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let (missing, lost) = (events.missing(), hits.lost());
+    if missing > 0 || lost > 0 {
+        let why = if lost > 0 { format!("{lost} hits were lost") } else { format!("{missing} switches are missing") };
+        let all = "record the events of the whole machine: without -p, -- COMMAND or --cgroup";
+        console.note(&format!("no tracks of CPUs: {why} ({all})"));
+    }
+    Ok(events.is_whole() && lost == 0)
 }
 
 /// Says which hits of polls are in no slice.

@@ -88,7 +88,7 @@ impl Watching {
         if self.plan.sites.len() == first {
             return Ok(());
         }
-        let asked = HitQuery { filter: self.watch.filter.as_ref(), question: &self.watch.question };
+        let asked = HitQuery { filter: self.watch.filter.as_ref(), question: &self.watch.question, option: None };
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
         if is_first && !asked.has_markers(console, "--time", names) {
             self.status = self.status.max(Status::NoMatch);

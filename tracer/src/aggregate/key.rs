@@ -187,10 +187,10 @@ impl KeyValue {
 }
 
 /// The key of a value or of an interval, as a BPF program writes it.
-pub(super) type Key = [u8; KEY_SIZE as usize];
+pub(crate) type Key = [u8; KEY_SIZE as usize];
 
 /// The key of values. `first` is its first word. `None` if a value could not be read.
-pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &KeyFields, inputs: &I) -> Option<Key> {
+pub(crate) fn key_of<I: Inputs + ?Sized>(first: u64, of: &KeyFields, inputs: &I) -> Option<Key> {
     let mut key = NO_VALUE;
     put(&mut key, 0, &first.to_ne_bytes());
     for (field, offset) in of.places() {

@@ -27,6 +27,7 @@ pub use key::{
     BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_PROCESS, KEY_SIZE, KEY_STACK, KEY_TEXT, KeyMisfit, KeyValue, LONGEST, NULL,
     SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of, stack_of,
 };
+pub(crate) use key::{Key, key_of};
 pub use question::{IntervalSubject, Question, Refusal, RefusedSite};
 pub use replay::{Passage, Replay};
 pub use split::{

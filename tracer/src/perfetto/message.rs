@@ -14,6 +14,7 @@ pub(super) mod trace {
 
 /// `trace/trace_packet.proto`.
 pub(super) mod packet {
+    pub(crate) const FTRACE_EVENTS: u32 = 1;
     pub(crate) const CLOCK_SNAPSHOT: u32 = 6;
     pub(crate) const TIMESTAMP: u32 = 8;
     pub(crate) const TRUSTED_PACKET_SEQUENCE_ID: u32 = 10;
@@ -43,6 +44,7 @@ pub(super) mod clock {
 
     pub(crate) const REALTIME: u64 = 1;
     pub(crate) const MONOTONIC: u64 = 3;
+    pub(crate) const BOOTTIME: u64 = 6;
 }
 
 /// `trace/interned_data/interned_data.proto`.
@@ -73,6 +75,7 @@ pub(super) mod track {
     pub(crate) const PROCESS: u32 = 3;
     pub(crate) const THREAD: u32 = 4;
     pub(crate) const PARENT_UUID: u32 = 5;
+    pub(crate) const COUNTER: u32 = 8;
 
     pub(crate) const PROCESS_PID: u32 = 1;
     pub(crate) const PROCESS_NAME: u32 = 6;
@@ -89,13 +92,16 @@ pub(super) mod event {
     pub(crate) const NAME_IID: u32 = 10;
     pub(crate) const TRACK_UUID: u32 = 11;
     pub(crate) const NAME: u32 = 23;
+    pub(crate) const COUNTER_VALUE: u32 = 30;
     pub(crate) const SOURCE_LOCATION_IID: u32 = 34;
+    pub(crate) const DOUBLE_COUNTER_VALUE: u32 = 44;
     pub(crate) const FLOW_IDS: u32 = 47;
     pub(crate) const TERMINATING_FLOW_IDS: u32 = 48;
 
     pub(crate) const SLICE_BEGIN: u64 = 1;
     pub(crate) const SLICE_END: u64 = 2;
     pub(crate) const INSTANT: u64 = 3;
+    pub(crate) const COUNTER: u64 = 4;
 }
 
 /// `trace/track_event/debug_annotation.proto`.
@@ -110,6 +116,41 @@ pub(super) mod annotation {
     pub(crate) const NAME: u32 = 10;
     pub(crate) const DICT_ENTRIES: u32 = 11;
     pub(crate) const ARRAY_VALUES: u32 = 12;
+}
+
+/// `trace/ftrace/ftrace_event_bundle.proto`.
+pub(super) mod bundle {
+    pub(crate) const CPU: u32 = 1;
+    pub(crate) const EVENT: u32 = 2;
+}
+
+/// `trace/ftrace/ftrace_event.proto`.
+pub(super) mod ftrace {
+    pub(crate) const TIMESTAMP: u32 = 1;
+    pub(crate) const PID: u32 = 2;
+    pub(crate) const SCHED_SWITCH: u32 = 4;
+    pub(crate) const SCHED_WAKEUP: u32 = 17;
+    pub(crate) const SCHED_WAKING: u32 = 20;
+    pub(crate) const SCHED_WAKEUP_NEW: u32 = 114;
+}
+
+/// `SchedSwitchFtraceEvent` in `trace/ftrace/sched.proto`.
+pub(super) mod switch {
+    pub(crate) const PREV_COMM: u32 = 1;
+    pub(crate) const PREV_PID: u32 = 2;
+    pub(crate) const PREV_PRIO: u32 = 3;
+    pub(crate) const PREV_STATE: u32 = 4;
+    pub(crate) const NEXT_COMM: u32 = 5;
+    pub(crate) const NEXT_PID: u32 = 6;
+    pub(crate) const NEXT_PRIO: u32 = 7;
+}
+
+/// `SchedWakingFtraceEvent`, and the others of threads that can run again, in `trace/ftrace/sched.proto`.
+pub(super) mod waking {
+    pub(crate) const COMM: u32 = 1;
+    pub(crate) const PID: u32 = 2;
+    pub(crate) const PRIO: u32 = 3;
+    pub(crate) const TARGET_CPU: u32 = 5;
 }
 
 /// The wire types.

@@ -4,10 +4,13 @@
 //! The packets of a slice are written when it ends, so packets are not in the order of their times.
 //! Perfetto sorts them.
 
+mod counters;
+mod flows;
 mod message;
 mod nested;
 mod pairs;
 mod polls;
+mod sched;
 mod tracks;
 
 use std::borrow::Cow;
@@ -34,17 +37,45 @@ use crate::plan::ShownType;
 use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
+pub use self::counters::{CounterTally, DrawnCounter};
+pub use self::flows::{Flow, FlowTally};
 pub use self::pairs::{Pair, PairTally};
 pub use self::polls::PollTally;
+pub use self::sched::SchedulerEvents;
+
+/// What a timeline shows besides the hits.
+#[derive(Debug, Default)]
+pub struct TimelineContents {
+    /// The pairs that become slices.
+    pub pairs: Vec<Pair>,
+    /// The hits that arrows connect.
+    pub flows: Vec<Flow>,
+    /// The arguments whose values are drawn.
+    pub counters: Vec<DrawnCounter>,
+    /// Whether the events of the scheduler show what ran on each CPU. No switch may be missing
+    /// ([`SchedulerEvents`]).
+    pub has_cpus: bool,
+}
+
+/// What became of the hits of a timeline.
+#[derive(Debug)]
+pub struct TimelineEnd {
+    /// The contents, with what became of their hits.
+    pub contents: TimelineContents,
+    /// The polls of tasks.
+    pub polls: PollTally,
+}
 
 /// Makes packets of events.
 #[derive(Debug)]
 pub struct Timeline<'d> {
-    pairs: Vec<Pair>,
+    contents: TimelineContents,
     /// The number of the name of the first pair among the names of events, behind those of markers.
     first_span: u64,
-    /// The most open slices of a pair.
+    /// The most open slices of a pair, and values of a flow.
     most: usize,
+    /// The number of the last flow.
+    last_flow: u64,
     /// The names of arguments and markers in annotations.
     names: Names<'d>,
     functions: &'d KnownFunctions,
@@ -90,10 +121,10 @@ mod own {
 }
 
 impl<'d> Timeline<'d> {
-    /// Appends the first packets. `pairs` become slices, of which at most `most` of each pair can be
-    /// open at once; all other events become instants.
+    /// Appends the first packets. At most `most` slices of each pair can be open at once; events that are in no slice
+    /// become instants.
     #[must_use]
-    pub fn new(description: &'d Description, pairs: Vec<Pair>, most: usize, out: &mut Vec<u8>) -> Self {
+    pub fn new(description: &'d Description, contents: TimelineContents, most: usize, out: &mut Vec<u8>) -> Self {
         let mut names = Names::default();
         for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::TASK, own::WHY, own::MAYBE] {
             names.number(name);
@@ -102,10 +133,11 @@ impl<'d> Timeline<'d> {
         for argument in description.sites.iter().flat_map(|site| &site.arguments) {
             names.number(&argument.text);
         }
-        start(description, &pairs, &names, out);
+        start(description, &contents.pairs, &names, out);
         let first_span = description.markers.len() as u64 + 1;
         let (tracks, polls) = (Tracks::default(), Polls::default());
-        Self { pairs, first_span, most, names, functions: &description.functions, tracks, polls }
+        let functions = &description.functions;
+        Self { contents, first_span, most, last_flow: 0, names, functions, tracks, polls }
     }
 
     /// Appends the packets of a hit. `is_wanted` says whether the user wants to see it. If not, it
@@ -120,7 +152,10 @@ impl<'d> Timeline<'d> {
             Some(TaskPoint::PollEnd) => return self.end_poll(hit, out),
             Some(TaskPoint::Wake) | None => {}
         }
-        let roles: Vec<Option<Role>> = self.pairs.iter_mut().map(|pair| pair.role(hit, is_wanted)).collect();
+        if is_wanted && self.contents.has_cpus && sched::write(hit, out) {
+            return;
+        }
+        let roles: Vec<Option<Role>> = self.contents.pairs.iter_mut().map(|pair| pair.role(hit, is_wanted)).collect();
         if !is_wanted && roles.iter().all(Option::is_none) {
             return;
         }
@@ -129,6 +164,10 @@ impl<'d> Timeline<'d> {
             Some(Ok(Some(task))) => (self.tracks.task(hit.process, task.get(), out), true),
             _ => (thread, false),
         };
+        if is_wanted {
+            self.count(hit, out);
+        }
+        let flows = if is_wanted { self.flows(hit, &roles) } else { Vec::new() };
         let (mut is_written, mut begins) = (false, Vec::new());
         for (number, role) in roles.into_iter().enumerate() {
             match role {
@@ -144,17 +183,19 @@ impl<'d> Timeline<'d> {
             if is_wanted && !is_written {
                 let mut fields = Vec::new();
                 self.fields(hit, is_of_task, &mut fields);
+                flows.iter().for_each(|flow| fixed(field::FLOW_IDS, *flow, &mut fields));
                 one(hit.time, field::INSTANT, track, &fields, out);
             }
             return;
         }
         let mut fields = Vec::new();
         self.fields(hit, true, &mut fields);
+        flows.iter().for_each(|flow| fixed(field::FLOW_IDS, *flow, &mut fields));
         let (time, process, thread) = (hit.time, hit.process, hit.thread);
         let is_written = Cell::new(is_written);
         let begin = Rc::new(Begin { time, process, thread, track, fields, is_wanted, is_written });
         for (number, key) in begins {
-            let pair = self.pairs.get_mut(number);
+            let pair = self.contents.pairs.get_mut(number);
             if let Some(over) = pair.and_then(|pair| pair.open(key, Rc::clone(&begin), self.most)) {
                 // The event itself is dropped below, if no other pair has it.
                 if !Rc::ptr_eq(&over, &begin) {
@@ -165,15 +206,44 @@ impl<'d> Timeline<'d> {
         drop_begin(begin, out);
     }
 
-    /// Appends the begins that had no end, and the last poll of each task. Returns the pairs with what became of
-    /// their events, and what became of those of polls.
-    pub fn finish(mut self, out: &mut Vec<u8>) -> (Vec<Pair>, PollTally) {
-        let mut left: Vec<Rc<Begin>> = self.pairs.iter_mut().flat_map(Pair::close).collect();
+    /// Appends a value of each counter of a hit.
+    fn count(&mut self, hit: &Hit<'_>, out: &mut Vec<u8>) {
+        for (number, counter) in self.contents.counters.iter_mut().enumerate() {
+            let Some(value) = counter.value(hit) else { continue };
+            let track = self.tracks.counter(hit, number, &counter.name, out);
+            let mut fields = Vec::new();
+            match i64::try_from(value) {
+                Ok(value) => integer(field::COUNTER_VALUE, value as u64, &mut fields),
+                Err(_) => double(field::DOUBLE_COUNTER_VALUE, value as f64, &mut fields),
+            }
+            one(hit.time, field::COUNTER, track, &fields, out);
+        }
+    }
+
+    /// The numbers of the arrows of a hit. A hit that ends a pair with the key of a flow ends its arrows.
+    fn flows(&mut self, hit: &Hit<'_>, roles: &[Option<Role>]) -> Vec<u64> {
+        let TimelineContents { pairs, flows, .. } = &mut self.contents;
+        let mut numbers = Vec::new();
+        for flow in flows {
+            let Some(key) = flow.key(hit) else { continue };
+            let mut ended = pairs.iter().zip(roles).filter(|(_, role)| matches!(role, Some(Role::End(_))));
+            if ended.any(|(pair, _)| pair.has_keys(&flow.names)) {
+                flow.end(&key);
+                continue;
+            }
+            numbers.extend(flow.number(key, self.most, &mut self.last_flow));
+        }
+        numbers
+    }
+
+    /// Appends the begins that had no end, and the last poll of each task.
+    pub fn finish(mut self, out: &mut Vec<u8>) -> TimelineEnd {
+        let mut left: Vec<Rc<Begin>> = self.contents.pairs.iter_mut().flat_map(Pair::close).collect();
         left.sort_by_key(|begin| (begin.time, begin.process, begin.thread));
         left.into_iter().for_each(|begin| drop_begin(begin, out));
         let (polls, tally) = std::mem::take(&mut self.polls).finish();
         polls.iter().for_each(|poll| self.write_poll(poll, out));
-        (self.pairs, tally)
+        TimelineEnd { contents: self.contents, polls: tally }
     }
 
     /// Takes the end of a poll, and appends the slices of the poll that can be written.
@@ -215,7 +285,7 @@ impl<'d> Timeline<'d> {
 
     /// Appends a slice that a hit ends.
     fn slice(&mut self, number: usize, begin: &Begin, hit: &Hit<'_>, out: &mut Vec<u8>) {
-        let Some(pair) = self.pairs.get(number) else { return };
+        let Some(pair) = self.contents.pairs.get(number) else { return };
         if !begin.is_wanted {
             return;
         }
@@ -353,7 +423,10 @@ fn start(description: &Description, pairs: &[Pair], names: &Names<'_>, out: &mut
         integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
         message(packet::CLOCK_SNAPSHOT, out, |out| {
             let epoch = description.clock_offset.saturating_add(description.start);
-            for (id, time) in [(clock::MONOTONIC, description.start), (clock::REALTIME, epoch)] {
+            // Perfetto takes the times of the kernel's events as those of CLOCK_BOOTTIME, which differs from CLOCK_MONOTONIC
+            // by how long the machine has slept. They have one clock here.
+            let (start, boot) = (description.start, clock::BOOTTIME);
+            for (id, time) in [(clock::MONOTONIC, start), (boot, start), (clock::REALTIME, epoch)] {
                 message(clock::CLOCKS, out, |out| {
                     integer(clock::CLOCK_ID, id, out);
                     integer(clock::TIMESTAMP, time, out);

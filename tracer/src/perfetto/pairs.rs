@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use simple_markers_record::span;
 
@@ -22,7 +23,9 @@ pub struct Pair {
     pub name: String,
     /// Whether it is the begin and the end of a span, whose id is the key.
     is_span: bool,
-    /// Whether the value of an argument tells which begin an end belongs to, and not the thread.
+    /// The arguments whose values tell which begin an end belongs to. Empty if it is the thread.
+    keys: Vec<Arc<str>>,
+    /// Whether something else than the thread tells it.
     has_key: bool,
     /// The sites, with what is an end and what is a begin.
     sites: SiteSelection,
@@ -78,7 +81,18 @@ impl Pair {
         let has_id = matches!(key.arguments(), [key] if **key == *span::ID);
         let span = span::of_begin(&from).filter(|name| has_id && span::end(name) == to);
         let (is_span, name) = (span.is_some(), span.map_or_else(|| format!("{from}..{to}"), str::to_owned));
-        Some(Self { from, to, name, is_span, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
+        let keys = key.arguments().to_vec();
+        Some(Self {
+            from,
+            to,
+            name,
+            is_span,
+            keys,
+            has_key,
+            sites,
+            open: Intervals::default(),
+            tally: PairTally::default(),
+        })
     }
 
     /// What became of its events.
@@ -93,6 +107,11 @@ impl Pair {
 
     pub(super) fn has_key(&self) -> bool {
         self.has_key
+    }
+
+    /// Whether these arguments tell which begin an end belongs to.
+    pub(super) fn has_keys(&self, names: &[Arc<str>]) -> bool {
+        !names.is_empty() && self.keys == names
     }
 
     /// What a hit is; `None` if the pair is not about its marker.

@@ -24,6 +24,8 @@ pub(super) struct Tracks {
     lanes: HashMap<(u32, usize), BTreeSet<(u64, u64)>>,
     /// By the process and the number of the task.
     tasks: HashMap<(u32, u64), u64>,
+    /// The tracks of counters, by the process, the marker and the number of the counter.
+    counters: HashMap<(u32, usize, usize), u64>,
 }
 
 /// A track with the name that it was described with.
@@ -88,6 +90,20 @@ impl Tracks {
             *last += 1;
             let process = processes.get(&process).map(|process| process.uuid);
             describe(*last, process, out, |out| text(track::NAME, &format!("task {task}"), out));
+            *last
+        })
+    }
+
+    /// The track of a counter at a marker of the process of a hit, which has a track. Describes it if it is new.
+    pub(super) fn counter(&mut self, hit: &Hit<'_>, number: usize, name: &str, out: &mut Vec<u8>) -> u64 {
+        let Self { last, processes, counters, .. } = self;
+        *counters.entry((hit.process, hit.site.marker, number)).or_insert_with(|| {
+            *last += 1;
+            let process = processes.get(&hit.process).map(|process| process.uuid);
+            describe(*last, process, out, |out| {
+                text(track::NAME, &format!("{} {name}", hit.marker.name), out);
+                message(track::COUNTER, out, |_| {});
+            });
             *last
         })
     }
