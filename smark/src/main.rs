@@ -1,6 +1,7 @@
 //! `smark`: finds simple markers in built programs. This crate is the command line over the library
 //! `simple_markers_resolver`: options, files, terminal, exit status.
 
+mod address;
 mod call_frames;
 mod check;
 mod choice;
@@ -18,7 +19,9 @@ mod explain;
 mod export;
 mod files;
 mod fix;
+mod getent;
 mod hit_stacks;
+mod http;
 mod inputs;
 mod kernel_frames;
 mod kernels;
@@ -28,6 +31,7 @@ mod list;
 mod manual;
 mod mapped_symbols;
 mod marks;
+mod metrics;
 mod narrow;
 mod note_options;
 mod output;

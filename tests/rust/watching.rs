@@ -12,6 +12,7 @@ cfg_if::cfg_if! {
         mod containers;
         mod context_keys;
         mod count;
+        mod count_metrics;
         mod doubtful;
         mod entry_values;
         mod expressions;

@@ -16,6 +16,7 @@ use simple_markers_tracer::sys::Floor;
 use super::heat::HeatMap;
 use super::interval_stacks::NamedSums;
 use super::question::ValueLimits;
+use super::rates::RateHistory;
 use super::stacks::NamedStack;
 use crate::console::Console;
 use crate::stacks::Stacks;
@@ -40,6 +41,8 @@ pub(crate) struct Answer {
     pub(super) floor: Option<Option<Floor>>,
     /// How long intervals took over time; `None` if it is not shown.
     pub(super) heat: Option<HeatMap>,
+    /// How often markers were passed of late; `None` if it is not shown.
+    pub(super) rates: Option<RateHistory>,
 }
 
 impl Answer {
@@ -56,6 +59,7 @@ impl Answer {
             keys,
             floor: None,
             heat: None,
+            rates: None,
         }
     }
 
@@ -92,6 +96,11 @@ impl Answer {
     /// The answer with how long intervals took over time.
     pub(crate) fn with_heat(self, heat: Option<HeatMap>) -> Self {
         Self { heat, ..self }
+    }
+
+    /// The answer with how often markers were passed of late.
+    pub(super) fn with_rates(self, rates: Option<RateHistory>) -> Self {
+        Self { rates, ..self }
     }
 
     /// How long all intervals were.

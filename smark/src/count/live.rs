@@ -11,7 +11,9 @@ use simple_markers_tracer::{Hit, Plan};
 use super::answer::Answer;
 use super::flames::Flames;
 use super::heat::HeatMap;
+use super::metrics::MetricsPage;
 use super::question::ValueLimits;
+use super::rates::RateHistory;
 use super::screen::CountScreen;
 use crate::console::Console;
 use crate::end::{self, Totals};
@@ -28,6 +30,10 @@ pub(super) struct Live {
     pub(super) kept: ValueLimits,
     /// How long intervals took over time; `None` if it is not shown.
     pub(super) heat: Option<HeatMap>,
+    /// How often markers were passed of late; `None` if it is not shown.
+    pub(super) rates: Option<RateHistory>,
+    /// The page for Prometheus; `None` if there is none.
+    pub(super) metrics: Option<MetricsPage>,
     /// Says what the frames of stacks are; `None` if they are not counted.
     pub(super) stacks: Option<Stacks>,
     /// The shortest time that is measured.
@@ -82,11 +88,18 @@ impl Sink for Live {
             if Instant::now() >= due {
                 self.next = Some(Instant::now() + every);
                 let answer = self.answer(plan, session)?;
-                self.print(&answer, true)?;
+                if let Some(rates) = &mut self.rates {
+                    rates.add(Instant::now(), &answer.counts.markers);
+                }
+                self.print(&answer.with_rates(self.rates.clone()), true)?;
             }
         }
         if let Some(heat) = self.heat.as_mut().filter(|heat| sys::now() >= heat.due()) {
             heat.add(sys::now(), &session.durations()?);
+        }
+        if self.metrics.as_ref().is_some_and(|page| Instant::now() >= page.due) {
+            let answer = self.counts(plan, session)?;
+            self.metrics.iter_mut().for_each(|page| page.update(&answer, self.kept.top));
         }
         if let Some(limit) = self.limit {
             if self.counts(plan, session)?.hits() >= limit {
@@ -95,7 +108,14 @@ impl Sink for Live {
         }
         let left = self.next.map(|due| due.saturating_duration_since(Instant::now()));
         let heat = self.heat.as_ref().map(|heat| Duration::from_nanos(heat.due().saturating_sub(sys::now())));
-        Ok(left.into_iter().chain(heat).chain(self.limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
+        let page = self.metrics.as_ref().map(|page| page.due.saturating_duration_since(Instant::now()));
+        Ok(left
+            .into_iter()
+            .chain(heat)
+            .chain(page)
+            .chain(self.limit.map(|_| LOOK))
+            .min()
+            .map_or(Next::Wait, Next::WaitFor))
     }
 
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {

@@ -6,7 +6,9 @@ mod heat;
 mod interval_stacks;
 mod json;
 mod live;
+mod metrics;
 mod question;
+mod rates;
 mod screen;
 mod split;
 mod stacks;
@@ -23,7 +25,10 @@ use simple_markers_tracer::sys::Mode;
 
 use self::flames::StackExport;
 use self::live::Live;
+use self::metrics::MetricsPage;
+use self::rates::RateHistory;
 use self::screen::CountScreen;
+use crate::address::Address;
 use crate::console::Console;
 use crate::quantity;
 use crate::source::drain;
@@ -75,6 +80,10 @@ pub(crate) struct Count {
     /// Print a line of JSON for each marker
     #[arg(long)]
     json: bool,
+    /// Also answer Prometheus at http://HOST:PORT/metrics with the counts since the start, a second old at most; :PORT answers this
+    /// machine only. With --by, the --top most frequent values have metrics of their own
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<Address>,
     #[command(flatten)]
     export: StackExport,
     #[command(flatten)]
@@ -98,6 +107,8 @@ EXAMPLES
       smark count -e syscalls:sys_enter_read --hist count -p $(pidof server)
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server
+  For Prometheus, until it is stopped:
+      smark count --time queue:submit..queue:complete --key tag --metrics :9112 -p $(pidof server)
   How long the spans db:query take:
       smark count --time db:query -- ./server
   Why requests are slow: on a CPU, queued for one, or blocked:
@@ -115,22 +126,37 @@ struct CountOptions {
     kept: ValueLimits,
     every: Option<Duration>,
     json: bool,
+    /// Where Prometheus is answered; `None` if it is not.
+    metrics: Option<Address>,
     /// The stacks that are written for another tool; `None` if they are only in the table.
     flames: Option<Flames>,
 }
 
 impl Count {
     fn options(self) -> anyhow::Result<CountOptions> {
-        let Self { watch, ask, key, split, blocked, oncpu, every, json, export, buffer } = self;
+        let Self { watch, ask, key, split, blocked, oncpu, every, json, metrics, export, buffer } = self;
         let notes = StackNotes { blocked, on_cpu: oncpu };
         let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split, notes));
         let flames = export.flames(&question, json)?;
         let every = every.filter(|_| !flames.as_ref().is_some_and(Flames::takes_stdout));
-        Ok(CountOptions { watch: watch.options(question)?, mode: buffer.count(kept.most), kept, every, json, flames })
+        Ok(CountOptions {
+            watch: watch.options(question)?,
+            mode: buffer.count(kept.most),
+            kept,
+            every,
+            json,
+            metrics,
+            flames,
+        })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let CountOptions { watch, mode, kept, every, json, flames } = self.options()?;
+        let CountOptions { watch, mode, kept, every, json, metrics, flames } = self.options()?;
+        // Before anything is started.
+        let metrics = metrics.map(|address| MetricsPage::start(&address)).transpose()?;
+        if let Some(page) = &metrics {
+            console.note(&format!("metrics at http://{}/metrics", page.address));
+        }
         let has_table = !json && !flames.as_ref().is_some_and(Flames::takes_stdout);
         let is_terminal = io::stdout().is_terminal() && has_table;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
@@ -141,7 +167,23 @@ impl Count {
         let has_stacks = matches!(question, Question::Stacks { .. }) || question.notes().are_wanted();
         let stacks = has_stacks.then(|| watching.stacks(console));
         let heat = kept.heat.then(|| HeatMap::new(watching.started));
-        let sink = Live { question, heat, stacks, kept, floor, is_verbose, json, flames, limit, every, next, screen };
+        let rates = is_terminal.then(RateHistory::default);
+        let sink = Live {
+            question,
+            heat,
+            rates,
+            metrics,
+            stacks,
+            kept,
+            floor,
+            is_verbose,
+            json,
+            flames,
+            limit,
+            every,
+            next,
+            screen,
+        };
         drain(watching, Box::new(sink), console)
     }
 }

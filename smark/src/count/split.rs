@@ -19,7 +19,7 @@ pub(super) fn named_parts(subject: SplitSubject) -> Vec<(IntervalPart, &'static 
 }
 
 /// The name of a part in JSON.
-fn part_key(name: &str) -> String {
+pub(super) fn part_key(name: &str) -> String {
     name.to_lowercase().replace(' ', "_")
 }
 

@@ -23,10 +23,23 @@ impl Answer {
             row.values.is_some() || row.buckets.is_some() || row.stacks.is_some() || row.amounts.is_some()
         };
         if !self.counts.markers.iter().any(has_rows) {
-            out.push_str("        HITS MARKER\n");
             // A glob matches many events of the kernel that do not happen.
-            for row in self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event) {
-                out.push_str(&format!("{:>12} {}\n", row.hits, name(row)));
+            let rows = || self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event);
+            match &self.rates {
+                None => {
+                    out.push_str("        HITS MARKER\n");
+                    rows().for_each(|row| out.push_str(&format!("{:>12} {}\n", row.hits, name(row))));
+                }
+                Some(rates) => {
+                    out.push_str("        HITS     HITS/S MARKER\n");
+                    let width = rows().map(|row| name(row).chars().count()).max().unwrap_or(0);
+                    for row in rows() {
+                        let (rate, bars) = rates.of(row.group).unwrap_or_default();
+                        let line = format!("{:>12} {rate:>10.0} {:width$} {bars}", row.hits, name(row));
+                        out.push_str(line.trim_end());
+                        out.push('\n');
+                    }
+                }
             }
         }
         for (number, row) in self.counts.markers.iter().enumerate().filter(|(_, row)| row.hits > 0 || !row.is_event) {

@@ -77,8 +77,10 @@ impl Text {
             };
             let _ = write!(out, "{task:<12} ");
         }
-        let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-        let _ = write!(out, "{bold}{}{plain}: ", shown(name));
+        let _ = match self.colour {
+            true => write!(out, "\u{1b}[1;{}m{}\u{1b}[0m: ", colour(name), shown(name)),
+            false => write!(out, "{}: ", shown(name)),
+        };
     }
 }
 
@@ -122,6 +124,12 @@ impl HitLine for Text {
         self.calls.tell(console);
         self.stacks.iter().for_each(|stacks| stacks.tell(console));
     }
+}
+
+/// The colour of the name of a marker (ECMA-48, SGR): the same in each run.
+fn colour(name: &str) -> u32 {
+    // Red, green, yellow, blue, magenta and cyan can be read on dark and on light ground.
+    31 + name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 6
 }
 
 /// Escapes what was appended to a text from a place on.

@@ -11,7 +11,7 @@ use rustix::net::sockopt;
 use simple_markers_top::{ReceivedInterval, Receiver, Refusal, SIZE};
 use simple_markers_tracer::sys::{now, signals};
 
-use super::address::Address;
+use crate::address::Address;
 use crate::console::Console;
 
 /// The bytes of datagrams that may wait in the kernel. The kernel gives at most its own limit

@@ -1,9 +1,6 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
-mod address;
-mod getent;
 mod hits;
-mod http;
 mod keys;
 mod listen;
 mod metrics;
@@ -26,7 +23,6 @@ use simple_markers_top::Table;
 use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 
-use self::address::Address;
 use self::hits::MarkerHits;
 use self::listen::Listener;
 use self::order::Sort;
@@ -34,6 +30,7 @@ use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
+use crate::address::Address;
 use crate::console::{Console, Status};
 use crate::quantity;
 use crate::watch::{GroupChoice, Pids, end_after, explained, pids};

@@ -3,9 +3,9 @@
 use clap::Args;
 use simple_markers_top::Table;
 
-use super::address::Address;
 use super::metrics::Server;
 use super::send::Sender;
+use crate::address::Address;
 use crate::console::Console;
 
 /// How many names have metrics of their own, if `--top` does not say it.

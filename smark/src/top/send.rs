@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_top::{Table, Writer};
 
-use super::address::Address;
+use crate::address::Address;
 use crate::console::Console;
 
 /// Sends the tables of a run.

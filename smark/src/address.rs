@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
-use super::getent;
+use crate::getent;
 
 /// A host and a port. The host may be a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
