@@ -36,6 +36,8 @@ mod narrow;
 mod note_options;
 mod output;
 mod pager;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plan;
 mod planned;
 mod process_functions;
@@ -44,6 +46,7 @@ mod project;
 mod quantity;
 mod rates;
 mod record;
+mod record_tables;
 mod registers;
 mod report;
 mod show;
@@ -143,7 +146,7 @@ fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Resul
         Command::Export(export) => export.run(console).map(ExitCode::from),
         Command::Trace(trace) => trace.run(console),
         Command::Count(count) => count.run(console),
-        Command::Record(record) => record.run(console),
+        Command::Record(record) => record_tables::run(record, console),
         Command::Plan(plan) => plan.run(console).map(ExitCode::from),
         Command::Report(report) => report.run(console),
         Command::Top(top) => top.run(console),

@@ -29,6 +29,17 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "it has more than 2^64 bytes".to_owned())
 }
 
+/// The least size of a file of a table: that of a row group and its end.
+const LEAST_TABLE_FILE: u64 = 1 << 20;
+
+/// The size of a file of a table.
+pub(crate) fn table_file(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        size if size >= LEAST_TABLE_FILE => Ok(size),
+        _ => Err(format!("at least {LEAST_TABLE_FILE} bytes")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

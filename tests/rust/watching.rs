@@ -31,6 +31,8 @@ cfg_if::cfg_if! {
         mod names;
         mod order;
         mod partial_values;
+        #[cfg(feature = "parquet")]
+        mod parquet;
         mod plan;
         mod probe_twins;
         mod probes_watched;

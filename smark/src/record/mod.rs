@@ -3,13 +3,15 @@
 mod files;
 mod recorder;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rustix::rand::GetRandomFlags;
+use simple_markers_tracer::ctf::description::RecordingOrigin;
 use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::frames::StackTable;
@@ -46,7 +48,13 @@ pub(crate) struct Record {
     /// The folder of the recording, which must not exist [default: smark-NAME-DATE]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Replace a recording that is in the folder
+    /// Write the hits for another tool when they are recorded. Until then the recording is DIR.recording
+    #[arg(long, value_name = "TOOL", requires = "output", hide = !cfg!(feature = "parquet"))]
+    to: Option<RecordTarget>,
+    /// With --to parquet, no file has more bytes; K, M and G mean 2^10, 2^20 and 2^30 bytes
+    #[arg(long, value_name = "SIZE", value_parser = quantity::table_file, default_value = "128M", hide = !cfg!(feature = "parquet"))]
+    file_size: u64,
+    /// Replace a recording, or a data set, that is in the folder
     #[arg(long)]
     force: bool,
     /// End before the recording has more bytes; K, M and G mean 2^10, 2^20 and 2^30 bytes
@@ -64,6 +72,13 @@ pub(crate) struct Record {
     task: TaskOption,
     #[command(flatten)]
     buffer: Buffer,
+}
+
+/// A tool that reads the hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RecordTarget {
+    /// A folder for DuckDB, ClickHouse, Spark and other readers of Parquet: a table for each marker
+    Parquet,
 }
 
 const EXAMPLES: &str = "\
@@ -136,9 +151,21 @@ impl Record {
         })
     }
 
+    /// The folder of the tables that the recording becomes, whether it may replace one, and the most bytes of a file.
+    /// `None` if it stays a recording.
+    pub(crate) fn tables(&self) -> Option<(PathBuf, bool, u64)> {
+        self.to.map(|RecordTarget::Parquet| (self.output.clone().unwrap_or_default(), self.force, self.file_size))
+    }
+
+    /// The same, with another folder for the recording.
+    pub(crate) fn with_output(self, output: PathBuf) -> Self {
+        Self { output: Some(output), ..self }
+    }
+
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         let RecordOptions { watch, mode, stacks, output, force, most, ring, until } = self.options()?;
         let folder = Folder::prepare(output, force)?;
+        let program = watch.name();
         if ring.is_some() {
             signals::catch_dump();
         }
@@ -165,6 +192,7 @@ impl Record {
             clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(start),
             start,
             stacks: StackTable::new(stacks),
+            origin: Some(origin(program)),
             ..Description::default()
         };
         let packet = ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
@@ -184,6 +212,15 @@ impl Record {
         let status = watching.end(console)?;
         ended.map(|()| status)
     }
+}
+
+/// Where it is recorded. `program` is what is recorded.
+fn origin(program: String) -> RecordingOrigin {
+    let read = |name: &str| {
+        let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?;
+        Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
+    };
+    RecordingOrigin { host: read("hostname"), boot: read("random/boot_id"), program: Some(program) }
 }
 
 /// The identity of a trace: a random UUID (RFC 9562, 5.4).

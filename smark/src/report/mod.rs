@@ -3,6 +3,8 @@
 mod counts;
 mod ctf;
 mod pairs;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod perfetto;
 mod recording;
 mod stack_tally;
@@ -25,6 +27,8 @@ use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 use self::counts::{CountForm, Counts};
 use self::ctf::TraceFolder;
 use self::pairs::Pairs;
+#[cfg(feature = "parquet")]
+pub(crate) use self::parquet::{Tables, tabulate};
 use self::perfetto::{Perfetto, Target};
 use self::recording::Recording;
 use self::stack_tally::{CountedStacks, StackTally};
@@ -52,6 +56,8 @@ use crate::source::drain;
 ///
 /// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, for
 /// babeltrace2 and other readers. It is no recording: smark report does not read it.
+///
+/// --to parquet writes a folder with a table of Parquet files for each marker, for DuckDB, ClickHouse, Spark and other readers.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark report [OPTIONS] [PATTERN]... [DIR]",
@@ -100,10 +106,13 @@ pub(crate) struct Report {
     /// Write the hits for another tool
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
     to: Option<ReportTarget>,
-    /// Write to this file, or for ctf to this folder, which must not exist
-    #[arg(short, long, value_name = "FILE|DIR", requires = "to", required_if_eq("to", "ctf"))]
+    /// Write to this file, or for ctf and parquet to this folder, which must not exist
+    #[arg(short, long, value_name = "FILE|DIR", requires = "to", required_if_eq_any([("to", "ctf"), ("to", "parquet")]))]
     output: Option<PathBuf>,
-    /// Replace the file, or the trace in the folder
+    /// With --to parquet, no file has more bytes; K, M and G mean 2^10, 2^20 and 2^30 bytes
+    #[arg(long, value_name = "SIZE", value_parser = quantity::table_file, default_value = "128M", hide = !cfg!(feature = "parquet"))]
+    file_size: u64,
+    /// Replace the file, the trace or the data set in the folder
     #[arg(long, requires = "output")]
     force: bool,
     /// Say on stderr which files are read, and whether the recording is whole
@@ -130,6 +139,9 @@ enum ReportTarget {
     Folded,
     /// A flame graph of the stacks for a browser
     Svg,
+    /// A folder for DuckDB, ClickHouse, Spark and other readers of Parquet: a table for each marker
+    #[cfg_attr(not(feature = "parquet"), value(hide = true))]
+    Parquet,
 }
 
 /// Which arguments filters, keys and counts take besides certain ones.
@@ -163,7 +175,9 @@ EXAMPLES
       smark record -o trace -e 'sched:*' target/release/server
       smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag --flow tag --counter in_flight trace
   The members of whole values in babeltrace2:
-      smark report --to ctf -o structured trace && babeltrace2 structured";
+      smark report --to ctf -o structured trace && babeltrace2 structured
+  Tables for SQL:
+      smark report --to parquet -o hits trace && duckdb -c \"SELECT count(*) FROM 'hits/queue.submit/**/*.parquet'\"";
 
 const STATUS: &str = "\
 EXIT STATUS
@@ -191,6 +205,9 @@ enum ReportWork {
     Draw { pairs: Pairs, timeline: TimelineOptions, most: u32, to: Target },
     /// Their whole values become structures.
     Structure(TraceFolder),
+    /// They become tables.
+    #[cfg(feature = "parquet")]
+    Tabulate(parquet::Tables),
 }
 
 impl Report {
@@ -230,6 +247,13 @@ impl Report {
                 let flames = Flames::of_hits(form, self.output, self.force)?;
                 question = Question::Stacks { is_kernel: false };
                 ReportWork::Count(CountForm { kept, json: false, flames: Some(flames) })
+            }
+            Some(ReportTarget::Parquet) => {
+                if !self.pairs.is_empty() {
+                    bail!("--pair makes slices of a timeline: it belongs to --to perfetto");
+                }
+                let path = self.output.context("--to parquet writes a folder: name it with -o DIR")?;
+                tables(path, self.force, self.file_size)?
             }
             None if self.slow.is_some() => {
                 let least = self.slow.unwrap_or_default();
@@ -283,6 +307,8 @@ impl Report {
                 Box::new(Perfetto::new(console, &recording, &chosen, contents, most, to)?)
             }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
+            #[cfg(feature = "parquet")]
+            ReportWork::Tabulate(tables) => return tables.write(console, &recording, &chosen, doubtful, status),
             ReportWork::Count(mut form) => {
                 form.flames = form.flames.map(|flames| flames.sparing(&recording.files)).transpose()?;
                 let (start, has_wakes) = (recording.description.start, recording.has(TaskPoint::Wake));
@@ -334,3 +360,19 @@ fn stack_tally(description: &Description, is_kernel: Option<bool>) -> anyhow::Re
     };
     Ok(StackTally::new(table, counted))
 }
+
+/// The tables that are written to a folder.
+#[cfg(feature = "parquet")]
+fn tables(path: PathBuf, force: bool, file_size: u64) -> anyhow::Result<ReportWork> {
+    Ok(ReportWork::Tabulate(parquet::Tables::prepare(path, force, file_size)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn tables(_: PathBuf, _: bool, _: u64) -> anyhow::Result<ReportWork> {
+    bail!("--to parquet: {NO_PARQUET}")
+}
+
+/// Why there are no tables.
+#[cfg(not(feature = "parquet"))]
+pub(crate) const NO_PARQUET: &str =
+    "this smark was built without it; cargo install with --features parquet builds one that has it";

@@ -20,6 +20,8 @@ use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metad
 use crate::console::{Console, Status};
 use crate::end::Totals;
 use crate::narrow::HitQuery;
+#[cfg(feature = "parquet")]
+use crate::parquet::DataSetEnd;
 use crate::record::newest;
 use crate::sinks::Sink;
 use crate::source::Source;
@@ -146,6 +148,20 @@ impl Recording {
     /// Whether a marker has an argument of this name.
     pub(super) fn has_argument(&self, name: &str) -> bool {
         self.plan.sites.iter().flat_map(PlannedSite::own_arguments).any(|argument| *argument.text == *name)
+    }
+
+    /// How many hits were lost, as its end says; `None` if it was cut off.
+    #[cfg(feature = "parquet")]
+    pub(super) fn lost_at_end(&self) -> Option<u64> {
+        self.end.as_ref()?.get("lost")?.as_u64()
+    }
+
+    /// How it ended. `lost` is how many hits were lost, as far as they were read.
+    #[cfg(feature = "parquet")]
+    pub(super) fn data_set_end(&self, lost: u64) -> DataSetEnd {
+        let member = |name: &str| self.end.as_ref().and_then(|end| end.get(name));
+        let stopped = member("stopped").and_then(Json::as_str).map(str::to_owned);
+        DataSetEnd { lost, is_complete: self.end.is_some(), exit: member("exit").and_then(Json::as_i64), stopped }
     }
 
     /// Its hits. `status` is what is known so far.

@@ -58,6 +58,12 @@ impl SiteSelection {
         self.numbers.iter().flatten().filter_map(|number| self.plan.sites.get(*number)).any(is_kind)
     }
 
+    /// Whether hits at the site with this number in the recording can be wanted.
+    #[must_use]
+    pub fn has_site(&self, number: usize) -> bool {
+        self.numbers.get(number).copied().flatten().is_some()
+    }
+
     /// The wanted site of a hit with its number in the plan; `None` if the hit is not wanted.
     #[must_use]
     pub fn site(&self, hit: &Hit<'_>) -> Option<(usize, &PlannedSite)> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::description::{Description, FieldType, always_doubtful, field_type};
+use super::description::{Description, FieldType, always_doubtful};
 use super::packet::{FieldState, HEADER, Header};
 use super::structured::StructuredValues;
 use crate::Hit;
@@ -336,7 +336,7 @@ fn plain(hit: &Hit<'_>, stacks: HitStacks<'_>, at: &Start, values: &StructuredVa
                 out.extend_from_slice(bytes);
                 out.push(0);
             }
-            Ok(Value::Array { bytes, size, is_cut: false, .. }) => match field_type(&argument.source) {
+            Ok(Value::Array { bytes, size, is_cut: false, .. }) => match argument.source.field_type() {
                 Some(FieldType::Array { count, .. }) => array(bytes, size, count, out),
                 _ => return false,
             },
@@ -381,7 +381,7 @@ fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
 fn full(hit: &Hit<'_>, stacks: HitStacks<'_>, at: &Start, values: &StructuredValues, out: &mut Vec<u8>) {
     start(hit, stacks, at.number + 1, at.site, out);
     for (position, (argument, value)) in hit.fields().enumerate() {
-        let Some(of) = field_type(&argument.source) else { continue };
+        let Some(of) = argument.source.field_type() else { continue };
         if let Some(shape) = values.shape(at.class(), position) {
             shape.write_with_state(argument, described(&argument.source, value), out);
             continue;

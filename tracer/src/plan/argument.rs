@@ -127,6 +127,12 @@ pub enum Reading {
 }
 
 impl Source {
+    /// The type of its values; `None` if it is not read.
+    #[must_use]
+    pub fn field_type(&self) -> Option<FieldType> {
+        self.readings().first().map(|(_, reading)| reading.field_type())
+    }
+
     /// How it is read, each with the member of a plan file that has it.
     pub(crate) fn readings(&self) -> Vec<(&'static str, &Reading)> {
         match self {

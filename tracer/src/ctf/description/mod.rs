@@ -55,6 +55,9 @@ pub struct Description {
     /// When the recording started, by the clock of the events, in ns.
     #[serde(rename = "start_ns")]
     pub start: u64,
+    /// Where it was recorded; `None` if it does not say so.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub origin: Option<RecordingOrigin>,
     /// The programs and shared objects.
     #[serde(deserialize_with = "objects")]
     pub images: Vec<PlannedImage>,
@@ -94,6 +97,20 @@ pub enum DescriptionError {
     /// A member is missing, or its value cannot be.
     #[error(transparent)]
     Member(#[from] JsonError),
+}
+
+/// Where a recording was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingOrigin {
+    /// The name of the machine; `None` if it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The boot of its kernel, as `/proc/sys/kernel/random/boot_id` has it; `None` if it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// What was recorded: the name of the program, or of what else was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// A site.
@@ -344,7 +361,7 @@ fn fields(site: &PlannedSite, event: Option<&KernelEvent>) -> Vec<ClassField> {
     let mut names = vec!["site".to_owned()];
     let mut fields = Vec::new();
     for (number, argument) in site.arguments.iter().enumerate() {
-        let Some(of) = field_type(&argument.source) else { continue };
+        let Some(of) = argument.source.field_type() else { continue };
         let mut name = identifier(&argument.text, &names);
         names.push(name.clone());
         // Other readers see no more than the name.
@@ -391,15 +408,6 @@ fn labels<'n>(pairs: impl Iterator<Item = (u64, &'n str)>, of: FieldType) -> Vec
 fn all_bits(of: FieldType) -> Option<u64> {
     let FieldType::Number { size, kind: NumberKind::Signed | NumberKind::Unsigned } = of else { return None };
     u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8)
-}
-
-/// The type of the field of an argument; `None` if it is not read.
-pub(super) fn field_type(source: &Source) -> Option<FieldType> {
-    match source {
-        Source::Read(reading) | Source::Either(reading, _) => Some(reading.field_type()),
-        Source::Doubtful(doubtful) => Some(doubtful.here.field_type()),
-        Source::Unread(_) => None,
-    }
 }
 
 /// Whether each value of an argument is doubtful.
