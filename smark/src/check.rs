@@ -20,6 +20,7 @@ use crate::fix::options::Fix;
 use crate::inputs::{Inputs, MarkerSelection};
 use crate::kernels::Kernels;
 use crate::project::{Defaults, ProjectSettings};
+use crate::review;
 use crate::sources::Sources;
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
@@ -88,6 +89,8 @@ EXAMPLES
       smark check --lock markers.lock --update target/release/server
   In CI, with annotations, and files for code scanning and test reports:
       smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
+  Also write a page for a review:
+      smark check --lock markers.lock --output html=review.html target/release/server
   Compare the static probes of a package with those of the version before:
       smark check --notes --lock probes.lock --update /usr/lib/postgresql/15/bin/postgres
       smark check --lock probes.lock new/usr/lib/postgresql/15/bin/postgres
@@ -116,6 +119,8 @@ enum Format {
     Sarif,
     /// JUnit XML
     Junit,
+    /// A page for a browser: the findings, and each marker with its source, its copies and its arguments
+    Html,
 }
 
 /// An output file and its format.
@@ -129,7 +134,7 @@ impl CheckOutput {
     fn parse(text: &str) -> Result<Self, String> {
         let (format, path) = text.split_once('=').ok_or("must be FORMAT=FILE, such as sarif=smark.sarif")?;
         let format = Format::from_str(format, false)
-            .map_err(|_| format!("there is no format `{format}`: those are human, json, github, sarif, junit"))?;
+            .map_err(|_| format!("there is no format `{format}`: those are human, json, github, sarif, junit, html"))?;
         if path.is_empty() {
             return Err("names no file".to_owned());
         }
@@ -442,5 +447,9 @@ fn write(
         Format::Github => check::github::write(out, report),
         Format::Sarif => check::sarif::write(out, &selected.resolution, report, &mut source),
         Format::Junit => check::junit::write(out, report),
+        Format::Html => {
+            let page = review::page(selected, Some(report)).map_err(io::Error::other)?;
+            out.write_all(page.html().as_bytes())
+        }
     }
 }

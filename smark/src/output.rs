@@ -1,7 +1,7 @@
 //! Writes a file as a whole, and never over an input.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -33,6 +33,16 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,
     }
+}
+
+/// Writes a page to stdout, unless that is a terminal.
+pub(crate) fn print(html: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        bail!("--to html writes a page for a browser: name a file with -o FILE, or write to a pipe");
+    }
+    out.write_all(html.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// Writes a temporary file beside the output and moves it into place, so that nobody sees a

@@ -33,8 +33,13 @@ struct SourceText {
 impl Sources {
     /// The source line of a marker; `None` if its file cannot be read or has no such line.
     pub(crate) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
-        let source = self.read(marker)?;
-        let index = usize::try_from(marker.line.checked_sub(1)?).ok()?;
+        self.line_of(&marker.file, marker.line, &image.path)
+    }
+
+    /// The same of a file, by its path and the number of the line from 1. `image` is the path of the program.
+    pub(crate) fn line_of(&mut self, file: &str, number: u32, image: &str) -> Option<SourceLine> {
+        let source = self.read(file)?;
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
         let line = source.bytes.split(|byte| *byte == b'\n').nth(index)?;
         if line.len() > LONGEST {
             return None;
@@ -45,27 +50,46 @@ impl Sources {
 
     /// The source file of a marker; `None` if it cannot be read.
     pub(crate) fn file(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<fix::FixInput> {
-        let source = self.read(marker)?;
-        let is_newer = is_newer(source, image);
+        let source = self.read(&marker.file)?;
+        let is_newer = is_newer(source, &image.path);
         if self.file.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
             let file =
-                self.read(marker).map(|source| Arc::new(SourceFile::read(&marker.file, source.bytes.as_slice())));
+                self.read(&marker.file).map(|source| Arc::new(SourceFile::read(&marker.file, source.bytes.as_slice())));
             self.file = Some((marker.file.to_string(), file));
         }
         let (_, file) = self.file.as_ref()?;
         Some(fix::FixInput { file: Arc::clone(file.as_ref()?), is_newer })
     }
 
-    fn read(&mut self, marker: &Marker) -> Option<&SourceText> {
-        if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
-            self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
+    fn read(&mut self, file: &str) -> Option<&SourceText> {
+        if self.last.as_ref().is_none_or(|(path, _)| path != file) {
+            self.last = Some((file.to_owned(), read(Path::new(file))));
         }
         self.last.as_ref()?.1.as_ref()
     }
 }
 
-fn is_newer(source: &SourceText, image: &ResolvedImage) -> bool {
-    source.modified.zip(built(&image.path)).is_some_and(|(source, image)| source > image)
+/// Reads lines of source files that are below the current folder. The names of the files come from a recording, and the
+/// lines go into a page that people may hand on, so other files are none of its business.
+#[derive(Debug, Default)]
+pub(crate) struct LocalSources {
+    sources: Sources,
+}
+
+impl LocalSources {
+    /// A line, by its number from 1. `image` is the program, if it is known. `None` if the file cannot be read, is not
+    /// below the current folder, or has no such line.
+    pub(crate) fn line(&mut self, file: &str, number: u32, image: Option<&str>) -> Option<SourceLine> {
+        let folder = fs::canonicalize(".").ok()?;
+        if !fs::canonicalize(file).ok()?.starts_with(folder) {
+            return None;
+        }
+        self.sources.line_of(file, number, image?)
+    }
+}
+
+fn is_newer(source: &SourceText, image: &str) -> bool {
+    source.modified.zip(built(image)).is_some_and(|(source, image)| source > image)
 }
 
 fn read(path: &Path) -> Option<SourceText> {

@@ -22,6 +22,7 @@ mod lambdas;
 mod note_locks;
 mod readme;
 mod references_live;
+mod review_pages;
 mod rust_files;
 mod terminal;
 mod type_names;

@@ -20,6 +20,7 @@ cfg_if::cfg_if! {
         mod futures;
         mod groups;
         mod hostile;
+        mod html;
         mod intervals;
         mod kernel_events;
         mod kernel_text;

@@ -28,6 +28,7 @@ pub mod matrix;
 pub mod notes;
 pub mod oracle;
 pub mod own_views;
+pub mod page;
 pub mod second_opinion;
 pub mod source;
 pub mod text_format;

@@ -22,6 +22,7 @@ pub mod histogram;
 pub mod hit;
 pub mod open_polls;
 pub mod order;
+pub mod pairs;
 pub mod perfetto;
 pub mod plan;
 pub mod planning;

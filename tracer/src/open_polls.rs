@@ -19,28 +19,29 @@ pub struct TaskHit {
 
 /// The polls of each thread that have not ended, the outermost first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OpenPolls {
+pub struct OpenPolls {
     /// By the process and the thread.
     open: HashMap<(u32, u32), Vec<OpenPoll>>,
     /// How many begins have no end so far, without those that are open.
-    pub(crate) begins: u64,
+    pub begins: u64,
     /// How many ends have no begin.
-    pub(crate) ends: u64,
+    pub ends: u64,
 }
 
 /// A poll that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenPoll {
+pub struct OpenPoll {
     /// The stack pointer at the entry of the function. Inner calls have smaller ones.
     frame: u64,
     /// `None` if it is not known.
-    pub(crate) task: Option<u64>,
-    pub(crate) begin: u64,
+    pub task: Option<u64>,
+    /// When it began, in ns.
+    pub begin: u64,
 }
 
 impl OpenPolls {
     /// Takes the hit of a begin.
-    pub(crate) fn begin(&mut self, hit: &TaskHit) {
+    pub fn begin(&mut self, hit: &TaskHit) {
         let Some(frame) = hit.frame else { return self.begins += 1 };
         let open = self.open.entry((hit.process, hit.thread)).or_default();
         // What is at this frame or inside of it has ended.
@@ -51,7 +52,7 @@ impl OpenPolls {
     }
 
     /// Takes the hit of an end. Returns the poll that ends; `None` if its begin is missing.
-    pub(crate) fn end(&mut self, hit: &TaskHit) -> Option<OpenPoll> {
+    pub fn end(&mut self, hit: &TaskHit) -> Option<OpenPoll> {
         let open = self.open.entry((hit.process, hit.thread)).or_default();
         let at = hit.frame.and_then(|frame| open.iter().position(|poll| poll.frame == frame));
         let (Some(at), Some(poll)) = (at, at.and_then(|at| open.get(at).copied())) else {
@@ -65,7 +66,8 @@ impl OpenPolls {
     }
 
     /// How many begins have no end.
-    pub(crate) fn unended(&self) -> u64 {
+    #[must_use]
+    pub fn unended(&self) -> u64 {
         self.begins + self.open.values().map(Vec::len).sum::<usize>() as u64
     }
 }

@@ -198,15 +198,9 @@ impl Answer {
     }
 
     /// How many hits are in no stack, if stacks are counted.
-    fn hits_without_stack(&self) -> u64 {
+    pub(super) fn hits_without_stack(&self) -> u64 {
         let of_stacks = self.counts.markers.iter().filter_map(|row| row.stacks.as_ref());
         of_stacks.map(|stacks| stacks.collided + stacks.full + stacks.unread).sum()
-    }
-
-    /// The hits, samples or ns that are in no stack.
-    pub(super) fn without_stack(&self) -> u64 {
-        let of_intervals = self.interval_stacks.iter().map(NamedSums::without_stack);
-        of_intervals.fold(self.hits_without_stack(), u64::saturating_add)
     }
 
     /// Says what was not counted.

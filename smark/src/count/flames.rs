@@ -4,44 +4,21 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use anyhow::Context as _;
 use inferno::flamegraph::{self, Options, Palette, color::BasicPalette};
 use simple_markers_resolver::resolve::source_name;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{Question, StackMoment};
 
 use super::answer::Answer;
+use super::interval_stacks::NamedSums;
 use super::stacks::NamedStack;
 use crate::console::Console;
 use crate::output;
 
-/// Where and how stacks are written besides the table.
-#[derive(Debug, Args)]
-pub(super) struct StackExport {
-    /// Write the stacks of --by stack, --by kstack, --blocked or --oncpu for another tool, at the end
-    #[arg(long, value_name = "FORM")]
-    to: Option<StackForm>,
-    /// Write them to this file, and the table to stdout; otherwise they are written to stdout instead of the table
-    #[arg(short, long, value_name = "FILE", requires = "to")]
-    output: Option<PathBuf>,
-    /// Replace the file
-    #[arg(long, requires = "output")]
-    force: bool,
-}
-
-/// A form of stacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StackForm {
-    /// A line for each stack: its functions, the outermost first, and a number. flamegraph.pl, inferno and speedscope read it
-    Folded,
-    /// A flame graph for a browser
-    Svg,
-}
-
 /// What the numbers of stacks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StackUnit {
+pub(super) enum StackUnit {
     Hits,
     Samples,
     /// Times in microseconds.
@@ -50,46 +27,23 @@ enum StackUnit {
 
 /// Stacks that are written.
 pub(crate) struct Flames {
-    form: StackForm,
-    unit: StackUnit,
+    /// Whether they are drawn.
+    pub(super) is_svg: bool,
+    pub(super) unit: StackUnit,
     /// `None` for stdout.
-    path: Option<PathBuf>,
-    force: bool,
+    pub(super) path: Option<PathBuf>,
+    pub(super) force: bool,
     /// The files that are not overwritten.
-    inputs: Vec<PathBuf>,
-}
-
-impl StackExport {
-    /// What is written of the answer to a question; `None` if that is only the table. `is_json` says that stdout gets JSON.
-    pub(super) fn flames(self, question: &Question, is_json: bool) -> anyhow::Result<Option<Flames>> {
-        let Self { to, output, force } = self;
-        let Some(form) = to else { return Ok(None) };
-        let notes = question.notes();
-        let unit = match question {
-            Question::Stacks { .. } => StackUnit::Hits,
-            _ if notes.blocked && notes.on_cpu => {
-                bail!("--to: the times of --blocked and the samples of --oncpu cannot be added up; give one of the two")
-            }
-            _ if notes.blocked => StackUnit::Microseconds,
-            _ if notes.on_cpu => StackUnit::Samples,
-            _ => bail!("--to: nothing counts stacks; --by stack, --by kstack, --blocked and --oncpu do"),
-        };
-        match &output {
-            Some(path) => output::check(path, &[], force)?,
-            None if is_json => bail!("--to: with --json the stacks are written to a file; name it with -o FILE"),
-            None => {}
-        }
-        Ok(Some(Flames { form, unit, path: output, force, inputs: Vec::new() }))
-    }
+    pub(super) inputs: Vec<PathBuf>,
 }
 
 impl Flames {
     /// The stacks of hits. Without a path they are written to stdout.
-    pub(crate) fn of_hits(form: StackForm, path: Option<PathBuf>, force: bool) -> anyhow::Result<Self> {
+    pub(crate) fn of_hits(is_svg: bool, path: Option<PathBuf>, force: bool) -> anyhow::Result<Self> {
         if let Some(path) = &path {
             output::check(path, &[], force)?;
         }
-        Ok(Self { form, unit: StackUnit::Hits, path, force, inputs: Vec::new() })
+        Ok(Self { is_svg, unit: StackUnit::Hits, path, force, inputs: Vec::new() })
     }
 
     /// The same, but these files are not overwritten.
@@ -100,21 +54,16 @@ impl Flames {
         Ok(Self { inputs: inputs.to_vec(), ..self })
     }
 
-    /// Whether stdout gets the stacks, and not the table.
-    pub(crate) fn takes_stdout(&self) -> bool {
-        self.path.is_none()
-    }
-
     /// Writes the stacks of an answer.
     pub(crate) fn write(&self, answer: &Answer, console: &Console) -> anyhow::Result<()> {
-        let lines = folded(&self.sums(answer));
-        let bytes = match self.form {
-            StackForm::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect(),
-            StackForm::Svg if lines.is_empty() => {
-                console.error("--to svg: no stack was counted, so there is nothing to draw");
-                return Ok(());
-            }
-            StackForm::Svg => self.drawn(&lines)?,
+        let lines = folded(&self.unit.sums(answer));
+        if self.is_svg && lines.is_empty() {
+            console.error("--to svg: no stack was counted, so there is nothing to draw");
+            return Ok(());
+        }
+        let bytes = match self.is_svg {
+            true => self.unit.drawn(&lines, false)?,
+            false => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect(),
         };
         match &self.path {
             Some(path) => output::place(path, &bytes, None, &self.inputs, self.force),
@@ -125,35 +74,63 @@ impl Flames {
             }
         }
     }
+}
+
+impl StackUnit {
+    /// Those of the answer to a question.
+    pub(super) fn all(question: &Question) -> Vec<Self> {
+        let notes = question.notes();
+        let is_of_stacks = matches!(question, Question::Stacks { .. });
+        let all = [(is_of_stacks, Self::Hits), (notes.blocked, Self::Microseconds), (notes.on_cpu, Self::Samples)];
+        all.into_iter().filter_map(|(is_there, unit)| is_there.then_some(unit)).collect()
+    }
 
     /// The functions of each stack, the outermost first, with its number. What is in no stack is one without functions.
-    fn sums(&self, answer: &Answer) -> BTreeMap<Vec<String>, u64> {
+    pub(super) fn sums(self, answer: &Answer) -> BTreeMap<Vec<String>, u64> {
         let mut sums: BTreeMap<Vec<String>, u64> = BTreeMap::new();
         let mut add = |functions: Vec<String>, number: u64| {
             let sum = sums.entry(functions).or_default();
             *sum = sum.saturating_add(number);
         };
-        let of_markers = answer.stacks.iter().flatten();
-        let of_intervals = answer.interval_stacks.iter().flat_map(|sums| &sums.stacks);
-        for stack in of_markers.chain(of_intervals) {
+        let is_own = |sums: &&NamedSums| match self {
+            Self::Hits => false,
+            Self::Samples => sums.moment() == StackMoment::OnCpu,
+            Self::Microseconds => sums.moment() == StackMoment::Blocked,
+        };
+        let of_markers = answer.stacks.iter().flatten().filter(|_| self == Self::Hits);
+        let of_intervals = || answer.interval_stacks.iter().filter(is_own);
+        for stack in of_markers.chain(of_intervals().flat_map(|sums| &sums.stacks)) {
             add(functions(stack), stack.sum);
         }
-        add(Vec::new(), answer.without_stack());
-        if self.unit == StackUnit::Microseconds {
+        let of_hits = if self == Self::Hits { answer.hits_without_stack() } else { 0 };
+        add(Vec::new(), of_intervals().map(NamedSums::without_stack).fold(of_hits, u64::saturating_add));
+        if self == Self::Microseconds {
             sums.values_mut().for_each(|ns| *ns = ns.saturating_add(500) / 1_000);
         }
         sums.retain(|_, number| *number > 0);
         sums
     }
 
-    /// The flame graph of folded stacks.
-    fn drawn(&self, lines: &[String]) -> anyhow::Result<Vec<u8>> {
+    /// What the flame graph shows, the unit, and the colours.
+    fn words(self) -> (&'static str, &'static str, BasicPalette) {
+        match self {
+            Self::Hits => ("Hits by stack", "hits", BasicPalette::Hot),
+            Self::Samples => ("Samples on a CPU", "samples", BasicPalette::Hot),
+            Self::Microseconds => ("Blocked time", "us", BasicPalette::Io),
+        }
+    }
+
+    /// The title of the flame graph and the unit of its numbers.
+    pub(super) fn title(self) -> (&'static str, &'static str) {
+        let (title, unit, _) = self.words();
+        (title, unit)
+    }
+
+    /// The flame graph of folded stacks. In a page it is a picture without code.
+    pub(super) fn drawn(self, lines: &[String], is_picture: bool) -> anyhow::Result<Vec<u8>> {
         let mut options = Options::default();
-        let (title, unit, palette) = match self.unit {
-            StackUnit::Hits => ("Hits by stack", "hits", BasicPalette::Hot),
-            StackUnit::Samples => ("Samples on a CPU", "samples", BasicPalette::Hot),
-            StackUnit::Microseconds => ("Blocked time", "us", BasicPalette::Io),
-        };
+        options.no_javascript = is_picture;
+        let (title, unit, palette) = self.words();
         (options.title, options.count_name) = (title.to_owned(), unit.to_owned());
         // The same functions have the same colours in each graph.
         (options.colors, options.hash) = (Palette::Basic(palette), true);
@@ -167,7 +144,7 @@ impl Flames {
 const NO_STACK: &str = "[no stack]";
 
 /// A line for each stack.
-fn folded(sums: &BTreeMap<Vec<String>, u64>) -> Vec<String> {
+pub(super) fn folded(sums: &BTreeMap<Vec<String>, u64>) -> Vec<String> {
     let line = |(functions, number): (&Vec<String>, &u64)| match functions.is_empty() {
         true => format!("{NO_STACK} {number}"),
         false => format!("{} {number}", functions.join(";")),

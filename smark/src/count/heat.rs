@@ -33,6 +33,12 @@ impl HeatMap {
         Self { start, column: FIRST, columns: Vec::new(), seen: Vec::new(), last: start }
     }
 
+    /// The same with columns that are this much shorter at first. A divisor that is a power of two leads to the same columns
+    /// if there are many.
+    pub(crate) fn finer(self, divisor: u64) -> Self {
+        Self { column: (self.column / divisor.max(1)).max(1), ..self }
+    }
+
     /// When the column ends that is not complete.
     pub(crate) fn due(&self) -> u64 {
         self.last.saturating_add(self.column)

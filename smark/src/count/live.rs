@@ -9,7 +9,7 @@ use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::answer::Answer;
-use super::flames::Flames;
+use super::export::CountExport;
 use super::heat::HeatMap;
 use super::metrics::MetricsPage;
 use super::question::ValueLimits;
@@ -41,8 +41,8 @@ pub(super) struct Live {
     /// Whether the powers of two of the parts of intervals are printed too.
     pub(super) is_verbose: bool,
     pub(super) json: bool,
-    /// The stacks that are written for another tool, if they are.
-    pub(super) flames: Option<Flames>,
+    /// What is written besides the table.
+    pub(super) export: Option<CountExport>,
     pub(super) limit: Option<u64>,
     pub(super) every: Option<Duration>,
     /// When they are printed next.
@@ -121,11 +121,11 @@ impl Sink for Live {
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
         let Some((plan, session)) = totals.live else { return Ok(()) };
         let answer = self.answer(plan, session)?;
-        if !self.flames.as_ref().is_some_and(Flames::takes_stdout) {
+        if !self.export.as_ref().is_some_and(CountExport::takes_stdout) {
             self.print(&answer, false)?;
         }
-        if let Some(flames) = &self.flames {
-            flames.write(&answer, console)?;
+        if let Some(export) = &self.export {
+            export.write(&answer, totals, console)?;
         }
         if self.json {
             let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };

@@ -1,12 +1,14 @@
 //! `smark count`: counts the hits of markers in the kernel.
 
 mod answer;
+mod export;
 mod flames;
 mod heat;
 mod interval_stacks;
 mod json;
 mod live;
 mod metrics;
+mod page;
 mod question;
 mod rates;
 mod screen;
@@ -23,7 +25,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::plan::StackNotes;
 use simple_markers_tracer::sys::Mode;
 
-use self::flames::StackExport;
+use self::export::{CountExport, StackExport};
 use self::live::Live;
 use self::metrics::MetricsPage;
 use self::rates::RateHistory;
@@ -35,7 +37,7 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::flames::{Flames, StackForm};
+pub(crate) use self::flames::Flames;
 pub(crate) use self::heat::HeatMap;
 pub(crate) use self::question::{Ask, Names, TimedInterval, ValueLimits, interval, names, timed};
 pub(crate) use self::stacks::NamedStack;
@@ -117,7 +119,9 @@ EXAMPLES
       smark count --time request:begin..request:end --blocked -p $(pidof server)
   A flame graph of it, and one of what they compute:
       smark count --time request:begin..request:end --blocked --to svg -o blocked.svg -p $(pidof server)
-      smark count --time request:begin..request:end --oncpu --to svg -o computing.svg -p $(pidof server)";
+      smark count --time request:begin..request:end --oncpu --to svg -o computing.svg -p $(pidof server)
+  A page for a browser with the times, what they were blocked on, and what they compute:
+      smark count --time request:begin..request:end --blocked --oncpu --to html -o requests.html -p $(pidof server)";
 
 /// What is counted, and when it is printed.
 struct CountOptions {
@@ -128,8 +132,8 @@ struct CountOptions {
     json: bool,
     /// Where Prometheus is answered; `None` if it is not.
     metrics: Option<Address>,
-    /// The stacks that are written for another tool; `None` if they are only in the table.
-    flames: Option<Flames>,
+    /// What is written besides the table.
+    export: Option<CountExport>,
 }
 
 impl Count {
@@ -137,8 +141,10 @@ impl Count {
         let Self { watch, ask, key, split, blocked, oncpu, every, json, metrics, export, buffer } = self;
         let notes = StackNotes { blocked, on_cpu: oncpu };
         let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split, notes));
-        let flames = export.flames(&question, json)?;
-        let every = every.filter(|_| !flames.as_ref().is_some_and(Flames::takes_stdout));
+        let export = export.export(&question, json)?;
+        let is_page_of_times = matches!((&export, &question), (Some(CountExport::Page(_)), Question::Time { .. }));
+        let kept = if is_page_of_times { kept.with_heat(true) } else { kept };
+        let every = every.filter(|_| !export.as_ref().is_some_and(CountExport::takes_stdout));
         Ok(CountOptions {
             watch: watch.options(question)?,
             mode: buffer.count(kept.most),
@@ -146,18 +152,18 @@ impl Count {
             every,
             json,
             metrics,
-            flames,
+            export,
         })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let CountOptions { watch, mode, kept, every, json, metrics, flames } = self.options()?;
+        let CountOptions { watch, mode, kept, every, json, metrics, export } = self.options()?;
         // Before anything is started.
         let metrics = metrics.map(|address| MetricsPage::start(&address)).transpose()?;
         if let Some(page) = &metrics {
             console.note(&format!("metrics at http://{}/metrics", page.address));
         }
-        let has_table = !json && !flames.as_ref().is_some_and(Flames::takes_stdout);
+        let has_table = !json && !export.as_ref().is_some_and(CountExport::takes_stdout);
         let is_terminal = io::stdout().is_terminal() && has_table;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
         let (question, limit, is_verbose) = (watch.question.clone(), watch.limit, watch.verbose);
@@ -178,7 +184,7 @@ impl Count {
             floor,
             is_verbose,
             json,
-            flames,
+            export,
             limit,
             every,
             next,

@@ -61,6 +61,13 @@ pub(crate) struct ValueLimits {
     pub(super) by_average: bool,
 }
 
+impl ValueLimits {
+    /// The same with a map of times, or without one.
+    pub(crate) fn with_heat(self, heat: bool) -> Self {
+        Self { heat, ..self }
+    }
+}
+
 impl Ask {
     /// How much is kept.
     pub(crate) fn kept(&self) -> ValueLimits {

@@ -5,8 +5,9 @@ mod kernel;
 mod process;
 
 use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 use simple_markers_resolver::report::{self, TextLayout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 use simple_markers_resolver::uprobe_rules::ALL_KERNELS;
@@ -16,6 +17,7 @@ use crate::inputs::Inputs;
 use crate::list::process::ProcessFiles;
 use crate::pager::Pager;
 use crate::watch::{Pids, pids};
+use crate::{output, review};
 
 /// List the markers in programs, a line for each marker and function
 ///
@@ -51,6 +53,22 @@ pub(crate) struct List {
     /// Show which variables can be read at a line of the source, in each of its copies, and name lines nearby where more can
     #[arg(long, value_name = "FILE:LINE", value_parser = at::FileLine::parse, conflicts_with_all = ["kernel", "mark", "marks"])]
     at: Option<at::FileLine>,
+    /// Write the markers with their sources, sites and arguments for another tool
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "verbose", "kernel", "at"])]
+    to: Option<ListTarget>,
+    /// Write to this file
+    #[arg(short, long, value_name = "FILE", requires = "to")]
+    output: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// What reads the markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ListTarget {
+    /// A page for a browser
+    Html,
 }
 
 const EXAMPLES: &str = "\
@@ -67,6 +85,8 @@ EXAMPLES
       smark list --json ./server | jq '.images[].markers[].name'
   The static probes of a running program:
       smark list -p $(pidof server) '*:*'
+  A page for a browser, for a review:
+      smark list --to html -o markers.html target/release/server
   The events of the kernel's scheduler:
       smark list --kernel 'sched:*'";
 
@@ -96,12 +116,22 @@ impl List {
         }
         // Only the debug information says which functions are inlined.
         let has_functions = self.inputs.selection()?.has_functions();
+        let is_whole = self.json || self.to.is_some();
         let detail =
-            if verbosity > Verbosity::Rows || self.json || has_functions { Detail::Places } else { Detail::Names };
+            if verbosity > Verbosity::Rows || is_whole || has_functions { Detail::Places } else { Detail::Names };
         let processes = ProcessFiles::find(console, &pids::all(&self.pid))?;
         let selected = self.inputs.select_also(console, (detail, ALL_KERNELS), processes.inputs())?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
+        if self.to == Some(ListTarget::Html) {
+            let html = review::page(&selected, None)?.html();
+            let inputs: Vec<_> = selected.resolution.images.iter().map(|image| PathBuf::from(&image.path)).collect();
+            match &self.output {
+                Some(path) => output::place(path, html.as_bytes(), None, &inputs, self.force)?,
+                None => output::print(&html)?,
+            }
+            return Ok(selected.report(console, &rows, &chosen));
+        }
         let _pager = (!self.json).then(|| Pager::start(console));
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         if self.json {

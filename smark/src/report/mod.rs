@@ -2,6 +2,7 @@
 
 mod counts;
 mod ctf;
+mod html;
 mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -24,8 +25,9 @@ use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::perfetto::TimelineContents;
 use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 
-use self::counts::{CountForm, Counts};
+use self::counts::{CountedHits, Counts};
 use self::ctf::TraceFolder;
+use self::html::PageRequest;
 use self::pairs::Pairs;
 #[cfg(feature = "parquet")]
 pub(crate) use self::parquet::{Tables, tabulate};
@@ -35,7 +37,7 @@ use self::stack_tally::{CountedStacks, StackTally};
 use self::timeline_options::TimelineOptions;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
-use crate::count::{Ask, Flames, StackForm};
+use crate::count::{Ask, Flames, ValueLimits};
 use crate::hit_stacks::{HitStacks, KnownStacks};
 use crate::narrow::{self, HitQuery};
 use crate::pager::Pager;
@@ -53,6 +55,8 @@ use crate::source::drain;
 /// --to perfetto writes a timeline with a track for each thread. --pair A..B makes a slice from each marker A to the next marker B in
 /// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
 /// Spans are slices without --pair.
+///
+/// --to html writes a page for a browser: what was recorded, rates, the times of each --pair and of spans, a timeline, and the hits.
 ///
 /// --to ctf writes a folder with a trace of the Common Trace Format in which whole values (%p{}) are structures, sequences and variants, for
 /// babeltrace2 and other readers. It is no recording: smark report does not read it.
@@ -133,6 +137,8 @@ fn with_counts(option: Arg) -> Arg {
 enum ReportTarget {
     /// A trace for ui.perfetto.dev: a track for each thread
     Perfetto,
+    /// A page for a browser: rates, times, a timeline, and the hits
+    Html,
     /// A folder for babeltrace2 and other readers of CTF: the hits with whole values as structures
     Ctf,
     /// A line for each stack with the number of its hits: its functions, the outermost first
@@ -174,6 +180,8 @@ EXAMPLES
   The same with arrows from hit to hit of a request, the length of the queue, and what ran on each CPU:
       smark record -o trace -e 'sched:*' target/release/server
       smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag --flow tag --counter in_flight trace
+  A page for a browser with the same:
+      smark report --to html -o trace.html --pair queue:submit..queue:complete --key tag trace
   The members of whole values in babeltrace2:
       smark report --to ctf -o structured trace && babeltrace2 structured
   Tables for SQL:
@@ -200,9 +208,11 @@ enum ReportWork {
     /// Each hit is written, or those of slow intervals.
     Write { form: Form, slow: Option<SlowIntervals> },
     /// They are counted.
-    Count(CountForm),
+    Count { kept: ValueLimits, json: bool, flames: Option<Flames> },
     /// They become a timeline.
     Draw { pairs: Pairs, timeline: TimelineOptions, most: u32, to: Target },
+    /// They become a page.
+    Show { pairs: Pairs, kept: ValueLimits, to: Target },
     /// Their whole values become structures.
     Structure(TraceFolder),
     /// They become tables.
@@ -232,9 +242,13 @@ impl Report {
                 let to = Target { path: self.output, force: self.force };
                 ReportWork::Draw { pairs: self.pairs, timeline: self.timeline, most: kept.most, to }
             }
+            Some(ReportTarget::Html) => {
+                let to = Target { path: self.output, force: self.force };
+                ReportWork::Show { pairs: self.pairs, kept, to }
+            }
             Some(ReportTarget::Ctf) => {
                 if !self.pairs.is_empty() {
-                    bail!("--pair makes slices of a timeline: it belongs to --to perfetto");
+                    bail!("--pair makes slices of a timeline: it belongs to --to perfetto and --to html");
                 }
                 let path = self.output.context("--to ctf writes a folder: name it with -o DIR")?;
                 ReportWork::Structure(TraceFolder::prepare(path, self.force)?)
@@ -243,10 +257,9 @@ impl Report {
                 if !self.pairs.is_empty() {
                     bail!("--pair makes slices of a timeline: it belongs to --to perfetto");
                 }
-                let form = if to == ReportTarget::Svg { StackForm::Svg } else { StackForm::Folded };
-                let flames = Flames::of_hits(form, self.output, self.force)?;
+                let flames = Flames::of_hits(to == ReportTarget::Svg, self.output, self.force)?;
                 question = Question::Stacks { is_kernel: false };
-                ReportWork::Count(CountForm { kept, json: false, flames: Some(flames) })
+                ReportWork::Count { kept, json: false, flames: Some(flames) }
             }
             Some(ReportTarget::Parquet) => {
                 if !self.pairs.is_empty() {
@@ -264,7 +277,7 @@ impl Report {
                 ReportWork::Write { form: self.form, slow: Some(intervals) }
             }
             None if self.count || question != Question::Hits => {
-                ReportWork::Count(CountForm { kept, json: self.form.json, flames: None })
+                ReportWork::Count { kept, json: self.form.json, flames: None }
             }
             None => ReportWork::Write { form: self.form, slow: None },
         };
@@ -277,8 +290,11 @@ impl Report {
         let (patterns, folder) = recording::operands(console, &operands)?;
         let recording = Recording::open(console, &folder, doubtful)?;
         recording.tell(console);
-        let is_keyed =
-            matches!(&work, ReportWork::Draw { pairs, timeline, .. } if pairs.names(TASK) || timeline.names(TASK));
+        let is_keyed = match &work {
+            ReportWork::Draw { pairs, timeline, .. } => pairs.names(TASK) || timeline.names(TASK),
+            ReportWork::Show { pairs, .. } => pairs.names(TASK),
+            _ => false,
+        };
         let needs_task = is_keyed || question.names(TASK) || filter.as_ref().is_some_and(|filter| filter.names(TASK));
         if needs_task && !recording.has_tasks() && !recording.has_argument(TASK) {
             bail!("task: the recording has no tasks; smark record --task notes them");
@@ -306,20 +322,27 @@ impl Report {
                 let contents = TimelineContents { pairs, ..timeline.choose(console, &selected)? };
                 Box::new(Perfetto::new(console, &recording, &chosen, contents, most, to)?)
             }
+            ReportWork::Show { pairs, kept, to } => {
+                let Some(questions) = pairs.questions(console, &selected) else { return Ok(Status::NoMatch.into()) };
+                let (filter, patterns) = (filter.as_ref(), patterns.as_slice());
+                let request = PageRequest { questions, kept, filter, patterns, doubtful, to };
+                return html::write(console, &recording, &selected, &chosen, &request, status);
+            }
             ReportWork::Structure(folder) => return ctf::write(console, &recording, &chosen, folder, status),
             #[cfg(feature = "parquet")]
             ReportWork::Tabulate(tables) => return tables.write(console, &recording, &chosen, doubtful, status),
-            ReportWork::Count(mut form) => {
-                form.flames = form.flames.map(|flames| flames.sparing(&recording.files)).transpose()?;
+            ReportWork::Count { kept, json, flames } => {
+                let flames = flames.map(|flames| flames.sparing(&recording.files)).transpose()?;
                 let (start, has_wakes) = (recording.description.start, recording.has(TaskPoint::Wake));
                 let stacks = match &question {
                     Question::Stacks { is_kernel } => {
-                        let both = form.flames.is_some();
-                        Some(stack_tally(&recording.description, if both { None } else { Some(*is_kernel) })?)
+                        let one = flames.is_none().then_some(*is_kernel);
+                        Some(stack_tally(&recording.description, one)?)
                     }
                     _ => None,
                 };
-                Box::new(Counts::new(&chosen, &question, form, stacks, start, has_wakes))
+                let counted = CountedHits::new(&chosen, &question, kept, start, has_wakes).with_stacks(stacks);
+                Box::new(Counts::new(counted, json, flames))
             }
             ReportWork::Write { form, slow } => {
                 let pager = if form.json { None } else { Pager::start(console) };

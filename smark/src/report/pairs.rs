@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
-use simple_markers_tracer::perfetto::Pair;
+use simple_markers_tracer::pairs::{Pair, SliceBegin};
 use simple_markers_tracer::plan::StackNotes;
 
 use super::recording::RecordedMarkers;
@@ -91,11 +91,24 @@ impl Pairs {
     }
 
     /// The pairs with their sites, and the spans. `None` if there is no marker of a name, which is said.
-    pub(super) fn choose(
+    pub(super) fn choose<B: SliceBegin>(
         &self,
         console: &Console,
         selected: &RecordedMarkers<'_>,
-    ) -> anyhow::Result<Option<Vec<Pair>>> {
+    ) -> anyhow::Result<Option<Vec<Pair<B>>>> {
+        let Some(questions) = self.questions(console, selected) else { return Ok(None) };
+        let mut pairs = Vec::new();
+        for question in &questions {
+            pairs.extend(Pair::new(
+                question,
+                selected.choose(console, &HitQuery { filter: None, question, option: None })?,
+            ));
+        }
+        Ok(Some(pairs))
+    }
+
+    /// The questions how long the pairs take, and the spans. `None` if there is no marker of a name, which is said.
+    pub(super) fn questions(&self, console: &Console, selected: &RecordedMarkers<'_>) -> Option<Vec<Question>> {
         let is_given = |name: &str| {
             let mut given = self.pairs.iter();
             given.any(|question| question.asks_for(&span::begin(name)) || question.asks_for(&span::end(name)))
@@ -108,15 +121,10 @@ impl Pairs {
             is_split: false,
             notes: StackNotes::default(),
         });
-        let spans: Vec<Question> = spans.collect();
-        let mut pairs = Vec::new();
-        for question in self.pairs.iter().chain(&spans) {
-            let asked = HitQuery { filter: None, question, option: None };
-            if !asked.has_markers(console, "--pair", selected.names()) {
-                return Ok(None);
-            }
-            pairs.extend(Pair::new(question, selected.choose(console, &asked)?));
-        }
-        Ok(Some(pairs))
+        let questions: Vec<Question> = self.pairs.iter().cloned().chain(spans).collect();
+        let has_markers = |question: &Question| {
+            HitQuery { filter: None, question, option: None }.has_markers(console, "--pair", selected.names())
+        };
+        questions.iter().all(has_markers).then_some(questions)
     }
 }

@@ -10,8 +10,9 @@ use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::SiteSelection;
+use simple_markers_tracer::pairs::PairTally;
 use simple_markers_tracer::perfetto::{
-    DrawnCounter, Flow, Pair, PollTally, SchedulerEvents, Timeline, TimelineContents, TimelineEnd,
+    DrawnCounter, Flow, PollTally, SchedulerEvents, Timeline, TimelineContents, TimelineEnd,
 };
 use tempfile::NamedTempFile;
 
@@ -84,7 +85,9 @@ impl Sink for Perfetto<'_> {
         let TimelineEnd { contents, polls } = timeline.finish(&mut packets);
         output.write(&packets)?;
         output.finish(inputs, target.force)?;
-        contents.pairs.iter().for_each(|pair| tell(console, pair, most));
+        for pair in &contents.pairs {
+            tell_pair(console, [&pair.name, &pair.from, &pair.to], pair.tally(), most);
+        }
         contents.flows.iter().for_each(|flow| tell_flow(console, flow, most));
         contents.counters.iter().for_each(|counter| tell_counter(console, counter));
         tell_polls(console, polls);
@@ -98,10 +101,9 @@ impl Sink for Perfetto<'_> {
     }
 }
 
-/// Says which hits of a pair are in no slice.
-fn tell(console: &Console, pair: &Pair, most: u32) {
-    let (name, from, to) = (shown(&pair.name), shown(&pair.from), shown(&pair.to));
-    let tally = pair.tally();
+/// Says which hits of a pair are in no slice. The names are those of the pair, its begin and its end.
+pub(super) fn tell_pair(console: &Console, names: [&str; 3], tally: PairTally, most: u32) {
+    let [name, from, to] = names.map(shown);
     let lines = [
         (tally.unmatched.ends, format!("{to} without a {from}")),
         (tally.unmatched.repeated, format!("{from} that so many {from} without {to} followed that it was forgotten")),

@@ -134,6 +134,11 @@ impl Recording {
         &self.plan
     }
 
+    /// How it ended, as the file says it; null if a program wrote it itself. `None` if it was cut off.
+    pub(super) fn end(&self) -> Option<&Json> {
+        self.end.as_ref()
+    }
+
     /// Whether hits note the task that the thread ran.
     pub(super) fn has_tasks(&self) -> bool {
         self.plan.sites.iter().any(|site| site.notes_task)
@@ -212,6 +217,11 @@ impl Hits<'_> {
     /// How many were lost while they were recorded, as far as they were read.
     pub(super) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Whether all of them could be read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole && self.status != Status::Unreadable
     }
 }
 

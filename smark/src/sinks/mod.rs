@@ -3,6 +3,7 @@
 
 mod calls;
 mod json;
+mod keyed;
 mod line;
 mod sink;
 mod slow;
@@ -13,6 +14,7 @@ use std::io::Write;
 
 use clap::Args;
 
+pub(crate) use self::keyed::IntervalSites;
 pub(crate) use self::sink::{Next, Setting, Sink};
 pub(crate) use self::slow::SlowIntervals;
 pub(crate) use self::wanted::HitFilter;

@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::aggregate::{DEEPEST, IntervalKey, IntervalSubject, Question, Refusal, RefusedSite};
-use simple_markers_tracer::ctf::SiteSelection;
-use simple_markers_tracer::filter::Mismatch;
-use simple_markers_tracer::plan::{Aggregate, DoubtfulValues, Pairing};
-use simple_markers_tracer::recorded_members::RecordedInputs;
+use simple_markers_tracer::aggregate::{DEEPEST, IntervalKey, Question};
+use simple_markers_tracer::plan::{Aggregate, DoubtfulValues};
 use simple_markers_tracer::sys::{Session, now};
 use simple_markers_tracer::{Hit, Plan};
 
+use super::keyed::IntervalSites;
 use super::line::HitLine;
 use super::sink::{Next, Sink};
 use crate::console::Console;
@@ -48,60 +46,6 @@ impl SlowIntervals {
     }
 }
 
-/// What the hits of a plan are for the intervals.
-struct Sites {
-    /// How many the plan had.
-    known: usize,
-    /// The starts and the ends.
-    ends: SiteSelection,
-    /// The sites that have the arguments of the key.
-    keys: SiteSelection,
-    /// The starts and ends where the key cannot be read.
-    refused: Vec<RefusedSite>,
-}
-
-impl Sites {
-    fn new(plan: &Plan, SlowIntervals { question, doubtful, .. }: &SlowIntervals) -> Self {
-        let choose = |question: &Question| {
-            let (mut chosen, refused) = SiteSelection::new(plan, &|_| true, None, question, *doubtful);
-            // What a hit does not have cannot be read any more.
-            chosen.retain(plan, &|site, original| site.inputs.len() == original.inputs.len());
-            (chosen, refused)
-        };
-        let values = match question {
-            Question::Time { key: IntervalSubject::Arguments(names), .. } => Question::Values(names.clone()),
-            _ => Question::Hits,
-        };
-        let ((ends, refused), (keys, _)) = (choose(question), choose(&values));
-        Self { known: plan.sites.len(), ends, keys, refused }
-    }
-
-    /// Why there can be no interval; `None` if there can be.
-    fn why_none(&self) -> Option<String> {
-        let has = |is_kind: fn(&Aggregate) -> bool| self.ends.has(&|site| is_kind(&site.aggregate));
-        let has_both = has(|it| matches!(it, Aggregate::Start(_))) && has(|it| matches!(it, Aggregate::End(_)));
-        let why = || match self.refused.first() {
-            Some(RefusedSite { marker, why: Refusal::Argument(Mismatch::Unknown { name, .. }), .. }) => {
-                format!("{}: there is no argument `{}`", shown(marker), shown(name))
-            }
-            Some(RefusedSite { marker, why: Refusal::Argument(why), .. }) => format!("{} needs {why}", shown(marker)),
-            Some(RefusedSite { marker, why, .. }) => format!("{}: {why}", shown(marker)),
-            None => "the hits of no site that is watched have the start or the end, with its key".to_owned(),
-        };
-        (!has_both).then(why)
-    }
-
-    /// The key that a hit has; `None` if it has none.
-    fn key(&self, hit: &Hit<'_>) -> Option<IntervalKey> {
-        let (_, site) = self.keys.site(hit)?;
-        let inputs = RecordedInputs::new(hit, site);
-        match &site.aggregate {
-            Aggregate::Values(fields) => IntervalKey::of_values(fields, hit.process, &inputs),
-            _ => IntervalKey::new(&Pairing::Thread, hit.process, hit.thread, &inputs),
-        }
-    }
-}
-
 /// The open intervals of a key.
 #[derive(Default)]
 struct OpenIntervals {
@@ -119,7 +63,7 @@ pub(super) struct Slow<'a> {
     lines: Box<dyn HitLine>,
     is_json: bool,
     intervals: SlowIntervals,
-    sites: Option<Sites>,
+    sites: Option<IntervalSites>,
     open: HashMap<IntervalKey, OpenIntervals>,
     /// The size of all lines.
     bytes: usize,
@@ -228,7 +172,7 @@ impl<'a> Slow<'a> {
 impl Sink for Slow<'_> {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
         if self.sites.as_ref().is_none_or(|sites| sites.known < hit.plan.sites.len()) {
-            self.sites = Some(Sites::new(hit.plan, &self.intervals));
+            self.sites = Some(IntervalSites::new(hit.plan, &self.intervals.question, self.intervals.doubtful));
         }
         self.last = self.last.max(hit.time);
         let Some(sites) = &self.sites else { return Ok(ControlFlow::Continue(())) };
@@ -277,7 +221,7 @@ impl Sink for Slow<'_> {
         let (name, least) = (self.intervals.name(), duration(self.intervals.least.as_nanos() as u64));
         let (all, slow, full) = (self.all, self.slow, self.full);
         console.note(&format!("{slow} of {all} {} took {least} or longer", shown(&name)));
-        if let Some(why) = self.sites.as_ref().and_then(Sites::why_none) {
+        if let Some(why) = self.sites.as_ref().and_then(IntervalSites::why_none) {
             console.error(&format!("--slow: no interval can be told: {why}"));
         }
         if full > 0 {

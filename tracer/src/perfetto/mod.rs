@@ -4,11 +4,11 @@
 //! The packets of a slice are written when it ends, so packets are not in the order of their times.
 //! Perfetto sorts them.
 
+mod begin;
 mod counters;
 mod flows;
 mod message;
 mod nested;
-mod pairs;
 mod polls;
 mod sched;
 mod tracks;
@@ -22,24 +22,25 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::text::from_bytes;
 
+use self::begin::Begin;
 use self::message::{
     SEQUENCE, annotation, clock, defaults, double, event as field, fixed, integer, interned, location, message, packet,
     text, trace,
 };
 use self::nested::nested;
-use self::pairs::{Begin, Role};
 use self::polls::{Poll, Polls};
 use self::tracks::{Span, Tracks};
 use crate::ctf::Description;
 use crate::function_names::KnownFunctions;
 use crate::hit::Hit;
+use crate::pairs::{Pair, Role};
 use crate::plan::ShownType;
 use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
+pub use self::begin::TimelinePair;
 pub use self::counters::{CounterTally, DrawnCounter};
 pub use self::flows::{Flow, FlowTally};
-pub use self::pairs::{Pair, PairTally};
 pub use self::polls::PollTally;
 pub use self::sched::SchedulerEvents;
 
@@ -47,7 +48,7 @@ pub use self::sched::SchedulerEvents;
 #[derive(Debug, Default)]
 pub struct TimelineContents {
     /// The pairs that become slices.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<TimelinePair>,
     /// The hits that arrows connect.
     pub flows: Vec<Flow>,
     /// The arguments whose values are drawn.
@@ -155,7 +156,8 @@ impl<'d> Timeline<'d> {
         if is_wanted && self.contents.has_cpus && sched::write(hit, out) {
             return;
         }
-        let roles: Vec<Option<Role>> = self.contents.pairs.iter_mut().map(|pair| pair.role(hit, is_wanted)).collect();
+        let pairs = self.contents.pairs.iter_mut();
+        let roles: Vec<Option<Role<Rc<Begin>>>> = pairs.map(|pair| pair.role(hit, is_wanted)).collect();
         if !is_wanted && roles.iter().all(Option::is_none) {
             return;
         }
@@ -221,7 +223,7 @@ impl<'d> Timeline<'d> {
     }
 
     /// The numbers of the arrows of a hit. A hit that ends a pair with the key of a flow ends its arrows.
-    fn flows(&mut self, hit: &Hit<'_>, roles: &[Option<Role>]) -> Vec<u64> {
+    fn flows(&mut self, hit: &Hit<'_>, roles: &[Option<Role<Rc<Begin>>>]) -> Vec<u64> {
         let TimelineContents { pairs, flows, .. } = &mut self.contents;
         let mut numbers = Vec::new();
         for flow in flows {
@@ -418,7 +420,7 @@ fn one(time: u64, kind: u64, track: u64, fields: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the packets with the clocks and the names.
-fn start(description: &Description, pairs: &[Pair], names: &Names<'_>, out: &mut Vec<u8>) {
+fn start(description: &Description, pairs: &[TimelinePair], names: &Names<'_>, out: &mut Vec<u8>) {
     message(trace::PACKET, out, |out| {
         integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
         message(packet::CLOCK_SNAPSHOT, out, |out| {

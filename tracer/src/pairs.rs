@@ -1,7 +1,5 @@
 //! Which events are the begin and the end of slices.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use simple_markers_record::span;
@@ -12,9 +10,15 @@ use crate::hit::Hit;
 use crate::plan::{Aggregate, Pairing};
 use crate::recorded_members::RecordedInputs;
 
-/// Two markers whose events become slices.
+/// What is kept of an event that may be the begin of slices.
+pub trait SliceBegin {
+    /// Whether the user wants to see it.
+    fn is_wanted(&self) -> bool;
+}
+
+/// Two markers whose events become slices. `B` is what is kept of a begin.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct Pair<B> {
     /// The name of the marker that begins a slice.
     pub from: String,
     /// The name of the marker that ends it.
@@ -29,7 +33,7 @@ pub struct Pair {
     has_key: bool,
     /// The sites, with what is an end and what is a begin.
     sites: SiteSelection,
-    open: Intervals<Rc<Begin>>,
+    open: Intervals<B>,
     tally: PairTally,
 }
 
@@ -46,33 +50,18 @@ pub struct PairTally {
     pub full: u64,
 }
 
-/// An event that may be the begin of slices.
-#[derive(Debug)]
-pub(super) struct Begin {
-    pub(super) time: u64,
-    pub(super) process: u32,
-    pub(super) thread: u32,
-    /// The track of the thread.
-    pub(super) track: u64,
-    /// The fields of the event but its type and track.
-    pub(super) fields: Vec<u8>,
-    /// Whether the user wants to see it.
-    pub(super) is_wanted: bool,
-    /// Whether it was written as a part of a slice.
-    pub(super) is_written: Cell<bool>,
-}
-
 /// What an event is for a pair.
-pub(super) enum Role {
+#[derive(Debug)]
+pub enum Role<B> {
     /// It ends the slice of this begin.
-    End(Rc<Begin>),
+    End(B),
     /// It is an end without a begin, or its key could not be read.
     Nothing,
     /// It may begin a slice.
     Begin(IntervalKey),
 }
 
-impl Pair {
+impl<B: SliceBegin> Pair<B> {
     /// The pair of a [`Question::Time`]. `sites` are the sites that were chosen for it.
     #[must_use]
     pub fn new(question: &Question, sites: SiteSelection) -> Option<Self> {
@@ -101,21 +90,26 @@ impl Pair {
         self.tally
     }
 
-    pub(super) fn is_span(&self) -> bool {
+    /// Whether it is the begin and the end of a span.
+    #[must_use]
+    pub fn is_span(&self) -> bool {
         self.is_span
     }
 
-    pub(super) fn has_key(&self) -> bool {
+    /// Whether the value of an argument tells which begin an end belongs to, and not the thread.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
         self.has_key
     }
 
     /// Whether these arguments tell which begin an end belongs to.
-    pub(super) fn has_keys(&self, names: &[Arc<str>]) -> bool {
+    #[must_use]
+    pub fn has_keys(&self, names: &[Arc<str>]) -> bool {
         !names.is_empty() && self.keys == names
     }
 
     /// What a hit is; `None` if the pair is not about its marker.
-    pub(super) fn role(&mut self, hit: &Hit<'_>, is_wanted: bool) -> Option<Role> {
+    pub fn role(&mut self, hit: &Hit<'_>, is_wanted: bool) -> Option<Role<B>> {
         let (_, site) = self.sites.site(hit)?;
         let inputs = RecordedInputs::new(hit, site);
         let key = |of: &Pairing| IntervalKey::new(of, hit.process, hit.thread, &inputs);
@@ -133,7 +127,7 @@ impl Pair {
         }
         match self.open.end(&key) {
             Some(begin) => {
-                self.tally.slices += u64::from(begin.is_wanted);
+                self.tally.slices += u64::from(begin.is_wanted());
                 Some(Role::End(begin))
             }
             None => {
@@ -145,24 +139,24 @@ impl Pair {
 
     /// Opens a slice, unless `most` are open. Returns the begin that it replaces, or itself if there
     /// is no space.
-    pub(super) fn open(&mut self, key: IntervalKey, begin: Rc<Begin>, most: usize) -> Option<Rc<Begin>> {
+    pub fn open(&mut self, key: IntervalKey, begin: B, most: usize) -> Option<B> {
         match self.open.start(key, begin, most) {
             StartOutcome::Open | StartOutcome::Nested => None,
             StartOutcome::InPlaceOf(before) => {
-                self.tally.unmatched.repeated += u64::from(before.is_wanted);
+                self.tally.unmatched.repeated += u64::from(before.is_wanted());
                 Some(before)
             }
             StartOutcome::Full(begin) => {
-                self.tally.full += u64::from(begin.is_wanted);
+                self.tally.full += u64::from(begin.is_wanted());
                 Some(begin)
             }
         }
     }
 
     /// The begins that had no end.
-    pub(super) fn close(&mut self) -> impl Iterator<Item = Rc<Begin>> + use<> {
+    pub fn close(&mut self) -> impl Iterator<Item = B> + use<B> {
         let open: Vec<_> = self.open.take().collect();
-        self.tally.unmatched.open += open.iter().filter(|begin| begin.is_wanted).count() as u64;
+        self.tally.unmatched.open += open.iter().filter(|begin| begin.is_wanted()).count() as u64;
         open.into_iter()
     }
 }
