@@ -4,12 +4,21 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { open, start } from './browser.mjs';
 
-/** The proportional set size of all processes of the browser with a page, in MB. */
+/** The largest proportional set size of the processes of a kind below this one, in MB. */
 function memory(kind) {
-  const lines = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n');
-  const pids = lines.filter((line) => line.includes('chromium') && line.includes(`--type=${kind}`)).map((line) => line.trim().split(' ')[0]);
-  const sizes = pids.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024);
-  return Math.round(Math.max(...sizes));
+  const lines = execFileSync('ps', ['-eo', 'pid,ppid,args'], { encoding: 'utf8' }).trim().split('\n').slice(1);
+  const processes = new Map(lines.map((line) => line.trim().split(/\s+/)).map(([pid, parent, ...words]) => [pid, { parent, words: words.join(' ') }]));
+  const isBelow = (pid) => pid === String(process.pid) || (processes.has(pid) && isBelow(processes.get(pid).parent));
+  const size = (pid) => {
+    try {
+      return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
+    } catch {
+      // It has ended.
+      return 0;
+    }
+  };
+  const pids = [...processes.keys()].filter((pid) => processes.get(pid).words.includes(`--type=${kind}`) && isBelow(pid));
+  return Math.round(Math.max(...pids.map(size)));
 }
 
 for (const file of process.argv.slice(2)) {

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::page::PageData;
 use simple_markers_tests::tools::{ended, find, output, run};
 use simple_markers_tests::watched::{can_watch, compile};
 
@@ -513,6 +514,31 @@ fn polls_are_slices_of_tasks_and_threads(level: &str) {
     let tasks: Vec<_> =
         hits.filter(|it| it["marker"] == "run()").map(|it| it["task"].as_u64().expect("a task")).collect();
     assert_eq!(tasks, [1, 2, 1, 1, 3, 2, 2, 1]);
+    assert_polls_of_page(&recording, &polls);
+}
+
+/// Asserts that a page has each poll on the track of its thread and on that of its task.
+fn assert_polls_of_page(recording: &Path, printed: &[(u64, u64)]) {
+    let file = recording.with_extension("html");
+    said_by(&["report", "--to", "html", "-o", file.to_str().expect("UTF-8")], recording);
+    let page = PageData::read(&fs::read_to_string(file).expect("a page"));
+    let (mut threads, mut tasks) = (Vec::new(), Vec::new());
+    for track in page.numbers("slice-tracks") {
+        let track = &page.data["tracks"][track as usize];
+        match track["kind"].as_str() {
+            Some("thread") => threads.push(track["tid"].as_u64().expect("a thread")),
+            Some("task") => tasks.push(track["task"].as_str().expect("a task").parse().expect("a number")),
+            kind => panic!("{kind:?}"),
+        }
+    }
+    let mut expected: (Vec<u64>, Vec<u64>) = printed.iter().map(|(task, thread)| (*thread, *task)).unzip();
+    for numbers in [&mut threads, &mut tasks, &mut expected.0, &mut expected.1] {
+        numbers.sort_unstable();
+    }
+    assert_eq!((threads, tasks), expected);
+    assert_eq!(page.data["polls"]["polls"], printed.len());
+    // No pair has the number of polls.
+    assert!(page.numbers("slice-pairs").iter().all(|pair| *pair == 0));
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl StackUnit {
         (title, unit)
     }
 
-    /// The flame graph of folded stacks. In a page it is a picture without code.
+    /// The flame graph of folded stacks. A picture in a page runs no code, so it has none to zoom and search.
     pub(super) fn drawn(self, lines: &[String], is_picture: bool) -> anyhow::Result<Vec<u8>> {
         let mut options = Options::default();
         options.no_javascript = is_picture;
