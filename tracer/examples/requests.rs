@@ -17,6 +17,7 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind::{self, Float, Pointer, Signed, Unsigned};
 use simple_markers_tracer::ctf::description::RecordingOrigin;
 use simple_markers_tracer::ctf::{self, Description, Writer, metadata::metadata};
+use simple_markers_tracer::frames::EventStacks;
 use simple_markers_tracer::hit::Body;
 use simple_markers_tracer::plan::{
     Aggregate, ImageFile, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
@@ -169,7 +170,7 @@ fn hit<'p>(
         marker: &plan.markers[site.marker],
         image: &plan.images[site.image],
         plan,
-        body: Body::Values { values, takes_doubtful: false },
+        body: Body::Values { values, takes_doubtful: false, stacks: EventStacks::default() },
     }
 }
 

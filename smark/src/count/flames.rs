@@ -18,7 +18,7 @@ use crate::output;
 
 /// What the numbers of stacks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StackUnit {
+pub(crate) enum StackUnit {
     Hits,
     Samples,
     /// Times in microseconds.

@@ -37,8 +37,9 @@ use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::flames::Flames;
+pub(crate) use self::flames::{Flames, StackUnit};
 pub(crate) use self::heat::HeatMap;
+pub(crate) use self::page::flame_data;
 pub(crate) use self::question::{Ask, Names, TimedInterval, ValueLimits, interval, names, timed};
 pub(crate) use self::stacks::NamedStack;
 

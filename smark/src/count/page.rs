@@ -66,13 +66,13 @@ impl CountPage {
             "argument": answer.argument(),
             "counts": counts,
             "pairs": pairs,
-            "stacks": StackUnit::all(&self.question).into_iter().map(|unit| stacks(unit, answer)).collect::<Result<Vec<_>, _>>()?,
+            "stacks": StackUnit::all(&self.question).into_iter().map(|unit| flame_data(unit, answer)).collect::<Result<Vec<_>, _>>()?,
         }))
     }
 }
 
 /// A flame graph, and its stacks with the largest numbers.
-fn stacks(unit: StackUnit, answer: &Answer) -> anyhow::Result<Json> {
+pub(crate) fn flame_data(unit: StackUnit, answer: &Answer) -> anyhow::Result<Json> {
     let sums = unit.sums(answer);
     let (title, of) = unit.title();
     let svg = match sums.is_empty() {

@@ -158,6 +158,7 @@ impl Record {
     }
 
     /// The same, with another folder for the recording.
+    #[cfg(feature = "parquet")]
     pub(crate) fn with_output(self, output: PathBuf) -> Self {
         Self { output: Some(output), ..self }
     }

@@ -94,6 +94,6 @@ pub(crate) fn tabulate(console: &Console, recording: &Path, tables: Tables) -> a
     let doubtful = DoubtfulValues::Marked;
     let recording = Recording::open(console, recording, doubtful)?;
     let (selected, status) = recording.select(console, &[])?;
-    let chosen = selected.choose(console, &HitQuery { filter: None, question: &Question::Hits })?;
+    let chosen = selected.choose(console, &HitQuery { filter: None, question: &Question::Hits, option: None })?;
     tables.write_hits(console, &recording, &chosen, doubtful, status).map(|_| ())
 }

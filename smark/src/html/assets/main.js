@@ -23,7 +23,7 @@ async function showRecording(data, main) {
   for (const interval of data.slowest) for (const hit of interval.hits) details.set(hit.number, hit);
   const timeline = new Timeline(data, tickData, sliceData, details);
   const listed = [...details.values()].sort((a, b) => a.number - b.number);
-  const parts = [timeline.node, slowestSection(data, timeline), hitsSection(data, listed, timeline), markersSection(data)];
+  const parts = [timeline.node, slowestSection(data, timeline), stacksSection(data), hitsSection(data, listed, timeline), markersSection(data)];
   main.append(...parts.filter((part) => part !== null));
 }
 
@@ -31,7 +31,7 @@ async function showRecording(data, main) {
 function sectionsOf(data) {
   if (data.kind === 'review') return [['summary', 'Summary'], ['markers', 'Markers']];
   if (data.kind === 'counts') return [['summary', 'Summary'], ['counts', 'Counts'], ...(data.pairs.length ? [['intervals', 'Durations']] : []), ...(data.stacks.length ? [['stacks', 'Stacks']] : [])];
-  return [['summary', 'Summary'], ['rates', 'Rates'], ['intervals', 'Durations'], ['timeline', 'Timeline'], ...(data.slowest?.length ? [['slowest', 'Slowest']] : []), ['hits', 'Hits'], ['markers', 'Markers']];
+  return [['summary', 'Summary'], ['rates', 'Rates'], ['intervals', 'Durations'], ['timeline', 'Timeline'], ...(data.slowest?.length ? [['slowest', 'Slowest']] : []), ...(data.stacks?.length ? [['stacks', 'Stacks']] : []), ['hits', 'Hits'], ['markers', 'Markers']];
 }
 
 function showCounts(data, main) {

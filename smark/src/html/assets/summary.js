@@ -51,7 +51,8 @@ function summarySection(data) {
     ['Started', Number.isNaN(start.getTime()) ? null : element('time', { datetime: start.toISOString() }, `${start.toISOString().replace('T', ' ').replace('Z', '')} UTC`)],
     ['Chosen', about.patterns.length || about.filter ? [...about.patterns, about.filter ? `where ${about.filter}` : ''].filter(Boolean).join(' ') : null],
     ['Exit status', exit === null || exit === undefined ? null : valueText(exit)],
-    ['Host and kernel', 'A recording does not name them.'],
+    ['Host', about.origin?.host ?? 'The recording does not name it.'],
+    ['Boot', about.origin?.boot ? element('code', {}, about.origin.boot) : null],
     ['Recorded by', `smark ${about.tool}`],
     ['Identity', about.uuid],
   ]);

@@ -28,6 +28,7 @@ pub(super) fn recording(
     json!({
         "uuid": description.uuid_text(),
         "tool": description.tool,
+        "origin": description.origin,
         // By the wall clock, as a text: it exceeds 2^53.
         "start": description.clock_offset.saturating_add(description.start).to_string(),
         "start_ns": description.start,

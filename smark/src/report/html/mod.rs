@@ -13,14 +13,18 @@ use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::text::shown;
+use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::SiteSelection;
 
 pub(in crate::report) use self::request::PageRequest;
 
 use self::collect::{Collector, HitSummary, PagePair};
 use self::listed::ListedHits;
+use super::counts::CountedHits;
 use super::recording::{RecordedMarkers, Recording};
+use super::stack_tally::{CountedStacks, StackTally};
 use crate::console::{Console, Status};
+use crate::count::{StackUnit, flame_data};
 use crate::html::{HtmlPage, NumberColumn, PageSlice};
 use crate::narrow::{self, HitQuery};
 use crate::output;
@@ -49,8 +53,19 @@ pub(super) fn write(
         PagePair::new(question, counted, of_slices, *kept, recording.description.start)
     });
     let mut collector = Collector::new(recording, chosen, pairs.collect(), *kept);
+    let mut stacks = match &recording.description.stacks {
+        Some(table) => {
+            let tally = StackTally::new(table, CountedStacks::Both);
+            Some(CountedHits::new(chosen, &Question::Hits, *kept, 0, false).with_stacks(Some(tally)))
+        }
+        None => None,
+    };
     let mut source = recording.hits(status);
-    source.each(Some(console), &mut |hit, _| collector.add(hit))?;
+    source.each(Some(console), &mut |hit, _| {
+        stacks.iter_mut().for_each(|stacks| stacks.add(hit));
+        collector.add(hit)
+    })?;
+    let stacks = stacks.map(|stacks| flame_data(StackUnit::Hits, &stacks.answer())).transpose()?;
     let lost = source.lost();
     let collected = collector.finish();
 
@@ -63,7 +78,7 @@ pub(super) fn write(
     })?;
 
     let about = about::recording(recording, &collected, request, lost, source.is_whole());
-    let page = page(recording, &collected, &listed, &about)?;
+    let page = page(recording, &collected, &listed, &about, stacks)?;
     let html = page.html();
     match &to.path {
         Some(path) => output::place(path, html.as_bytes(), None, &recording.files, to.force)?,
@@ -84,6 +99,7 @@ fn page(
     collected: &HitSummary,
     listed: &ListedHits<'_>,
     about: &Json,
+    stacks: Option<Json>,
 ) -> anyhow::Result<HtmlPage> {
     let name = recording.folder.display().to_string();
     let slices = &collected.slices;
@@ -116,6 +132,7 @@ fn page(
         },
         "polls": collected.polls,
         "slowest": listed.intervals(),
+        "stacks": Vec::from_iter(stacks),
         "listed": { "shown": listed.len(), "every": listed.every() },
     });
     let mut page = HtmlPage::new(format!("smark report: {}", shown(&name)), data);
