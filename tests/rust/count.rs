@@ -284,7 +284,7 @@ impl Condition {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn the_kernel_evaluates_filters_as_the_test_does() {
     if !can_watch() {
         return;
@@ -408,7 +408,7 @@ fn values_are_counted_as_a_trace_has_them() {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn histograms_have_the_values_of_a_trace() {
     if !can_watch() {
         return;

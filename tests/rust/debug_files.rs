@@ -425,7 +425,7 @@ fn units_may_be_split() {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn rust_splits_units_too() {
     let build = |how: &str| {
         // Other tests build the same example in the common folder.

@@ -54,7 +54,7 @@ fn c_is_as_gdb_reads_it(compiler: Compiler) {
     conclude(&examine_all(&c_programs(Computer::Here, compiler, &builds, folder.path())), 500);
 }
 
-#[test]
+#[test(desk = false)]
 fn what_gcc_describes_is_as_gdb_reads_it() {
     c_is_as_gdb_reads_it(Compiler::Gcc);
 }

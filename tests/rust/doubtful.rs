@@ -353,7 +353,7 @@ fn check(compiler: &str) {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn doubtful_values_are_marked_by_gcc() {
     if can_watch() {
         check("gcc");

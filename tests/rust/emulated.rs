@@ -39,7 +39,7 @@ fn c_is_as_gdb_reads_it(computer: Computer, compiler: Compiler) {
     conclude(&examine_all(&c_programs(computer, compiler, &builds, folder.path())), 400);
 }
 
-#[test]
+#[test(desk = false)]
 fn what_gcc_describes_on_aarch64_is_as_gdb_reads_it() {
     c_is_as_gdb_reads_it(Computer::Aarch64, Compiler::Gcc);
 }
@@ -54,7 +54,7 @@ fn what_gcc_describes_on_riscv64_is_as_gdb_reads_it() {
     c_is_as_gdb_reads_it(Computer::Riscv64, Compiler::Gcc);
 }
 
-#[test]
+#[test(desk = false)]
 fn what_clang_describes_on_riscv64_is_as_gdb_reads_it() {
     c_is_as_gdb_reads_it(Computer::Riscv64, Compiler::Clang);
 }

@@ -134,7 +134,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"], desk = [1])]
+#[test(cases = ["0", "3"], desk = [])]
 fn functions_of_rust_have_their_names(level: &str) {
     if !can_watch() {
         return;

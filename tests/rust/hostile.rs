@@ -63,7 +63,7 @@ fn lines(output: &str) -> Vec<String> {
 /// How often each value is passed.
 const TIMES: usize = 20;
 
-#[test]
+#[test(desk = false)]
 fn each_hostile_value_is_what_it_must_be() {
     if !can_watch() {
         return;

@@ -300,7 +300,7 @@ fn a_page_is_replaced_with_force_only() {
 }
 
 /// Spans have slices without `--pair`. Their programs record themselves: no right is needed.
-#[test]
+#[test(desk = false)]
 fn spans_are_slices_of_a_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let recording = folder.path().join("recording");

@@ -157,7 +157,7 @@ fn counts(line: &Json) -> Vec<(u64, u64)> {
     counts.into_iter().map(|(value, count)| (value.expect("a number"), count.expect("a number"))).collect()
 }
 
-#[test]
+#[test(desk = false)]
 fn times_with_a_key_are_told_apart_by_an_argument_of_either_marker() {
     if !can_watch() {
         return;

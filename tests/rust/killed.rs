@@ -128,7 +128,7 @@ fn argument(hit: &Json, index: usize) -> u64 {
     hit["args"][index]["value"].as_u64().unwrap_or(u64::MAX)
 }
 
-#[test]
+#[test(desk = false)]
 fn a_program_in_rust_outlives_each_tool() {
     // Built before the program takes the processors.
     let (program, _) = (&*crate::recorded::SORTER, fixture::smark());

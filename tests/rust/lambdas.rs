@@ -122,7 +122,7 @@ fn main() {
 }
 "#;
 
-#[test]
+#[test(desk = false)]
 fn the_members_that_a_closure_captured_are_what_it_prints() {
     if find("gdb").is_none() {
         return;

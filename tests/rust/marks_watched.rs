@@ -81,7 +81,7 @@ fn marks_show_what_the_lines_print(compiler: &str) {
     }
 }
 
-#[test(cases = ["gcc", "clang"], desk = [1])]
+#[test(cases = ["gcc", "clang"], desk = [])]
 fn certain_lines_are_hit_as_often_as_passed(compiler: &str) {
     if !can_watch() || find(compiler).is_none() {
         return;

@@ -406,7 +406,7 @@ fn compare(program: &Path, paths: &[(&str, bool)]) {
     }
 }
 
-#[test(cases = ["0", "3"], desk = [1])]
+#[test(cases = ["0", "3"], desk = [])]
 fn members_of_rust_are_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;
@@ -442,7 +442,7 @@ fn members_of_cpp_are_what_the_program_prints(level: &str) {
 
 /// A comparison that decides makes the rest unimportant; a name of an argument wins over a member; and
 /// names of types are taken before those of enumerators.
-#[test]
+#[test(desk = false)]
 fn filters_by_members_are_evaluated_in_order() {
     if !can_watch() {
         return;

@@ -217,7 +217,7 @@ __attribute__((noinline)) void three(int i) {
 int main(void) { for (int i = 0; i < 100; i++) three(i); return 0; }
 "#;
 
-#[test]
+#[test(desk = false)]
 fn between_markers_of_one_address_is_no_time() {
     if !can_watch() {
         return;

@@ -176,7 +176,7 @@ fn hits_before_the_rest_are_not_lost_in_it() {
     assert_eq!(trace.end["lost"], 0);
 }
 
-#[test]
+#[test(desk = false)]
 fn buffers_of_processes_that_have_ended_go() {
     if !can_watch() {
         return;

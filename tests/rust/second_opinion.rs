@@ -103,7 +103,7 @@ fn changed(path: &Path, what: &str, change: impl Fn(&mut Site) -> bool) {
     assert!(!complaints.is_empty(), "{what} was not noticed");
 }
 
-#[test]
+#[test(desk = false)]
 fn what_is_wrong_is_noticed() {
     let path = rust_program("io-queue");
     let moved = |by: u64| {

@@ -13,7 +13,7 @@ use simple_markers_tests::unwound::{BUILDS, compare};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 /// Frames of many kinds, each as gdb has it, or the stack says why it ends.
-#[test(cases = ["gcc -O2", "clang -O2", "rustc -O2", "gcc -O3", "gcc .debug_frame", "clang .debug_frame", "gcc -O0"], desk = [1, 2])]
+#[test(cases = ["gcc -O2", "clang -O2", "rustc -O2", "gcc -O3", "gcc .debug_frame", "clang .debug_frame", "gcc -O0"], desk = [1])]
 fn copied_stacks_are_those_of_gdb(name: &str) {
     let names = ["gcc -O2", "clang -O2", "rustc -O2", "gcc -O3", "gcc .debug_frame", "clang .debug_frame", "gcc -O0"];
     let build = BUILDS[names.iter().position(|it| *it == name).expect("a case")];

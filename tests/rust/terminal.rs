@@ -53,7 +53,7 @@ fn text_goes_to_a_pager() {
     assert!(shown.contains("\"schema\""), "{shown}");
 }
 
-#[test]
+#[test(desk = false)]
 fn long_work_says_how_far_it_is() {
     let program = fixture::build(&["--package", "constructs"]).join("debug/constructs");
     let folder = tempfile::tempdir_in(fixture::target()).expect("a folder");

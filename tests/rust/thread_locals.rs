@@ -90,7 +90,7 @@ fn linked(folder: &Path, name: &str, source: &str, library: &Path) -> std::path:
     program
 }
 
-#[test]
+#[test(desk = false)]
 fn thread_locals_of_libraries_are_read() {
     if !can_watch() {
         return;

@@ -8,7 +8,7 @@ use simple_markers_tests::tools::find;
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tests::whole_values::{KINDS, Shown, torn};
 
-#[test]
+#[test(desk = false)]
 fn a_value_that_changes_while_it_is_read_is_marked() {
     if !can_watch() || find("chrt").is_none() {
         return;

@@ -122,7 +122,7 @@ fn main() {
 }
 "#;
 
-#[test]
+#[test(desk = false)]
 fn a_precision_ends_a_text_everywhere() {
     if !can_watch() {
         return;

@@ -113,7 +113,7 @@ fn each_kind_of_value_is_the_one_the_program_prints() {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn counts_are_those_of_bpf() {
     if !can_watch_with_tracefs() || !can_watch() {
         return;

@@ -213,7 +213,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0 bpf", "3 bpf", "3 tracefs"], desk = [1])]
+#[test(cases = ["0 bpf", "3 bpf", "3 tracefs"], desk = [])]
 fn a_type_that_the_vtable_does_not_tell_is_not_guessed(how: &str) {
     let (level, engine) = how.split_once(' ').expect("a level and an engine");
     if !can_watch() || (engine == "tracefs" && !can_watch_with_tracefs()) {

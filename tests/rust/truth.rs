@@ -283,7 +283,7 @@ const PAIRS: [Pair; 18] = [
 ];
 
 /// No reader of images can be right about both programs of a pair (docs/measured/truth.md).
-#[test]
+#[test(desk = false)]
 fn one_image_of_two_sources() {
     for Pair { source, with, text: [text, other], values, verdicts } in PAIRS {
         if !builds::is_installed(with) {

@@ -75,7 +75,7 @@ fn become_root(folder: &Path) -> String {
     program.to_str().expect("UTF-8").to_owned()
 }
 
-#[test]
+#[test(desk = false)]
 fn a_library_is_unloaded_while_a_tool_watches() {
     let folder = tempfile::tempdir().expect("a folder");
     let (program, library) = built(folder.path());

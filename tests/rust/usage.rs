@@ -525,7 +525,7 @@ fn documentation_tests() {
 }
 
 /// A marker must not make a future hold its arguments: it stays the same size, and stays `Send`.
-#[test]
+#[test(desk = false)]
 fn futures_stay_as_they_are() {
     let source = r#"
 #![deny(warnings)]
@@ -565,7 +565,7 @@ fn main() {
     assert_eq!(args, expected.map(|(name, args)| (name.to_owned(), args.to_owned())));
 }
 
-#[test]
+#[test(desk = false)]
 fn flags_of_the_compiler() {
     let fixture = Fixture::new("usage-flags").file("src/main.rs", MAIN);
     let binary = "usage-flags";

@@ -177,7 +177,7 @@ int main() {
 }
 "#;
 
-#[test(cases = ["g++ 1", "libc++ 1"], desk = [0])]
+#[test(cases = ["g++ 1", "libc++ 1"], desk = [])]
 fn members_of_types_of_cpp_are_filtered(how: &str) {
     let (compiler, level) = how.split_once(' ').expect("a compiler and a level");
     let folder = tempfile::tempdir().expect("a folder");
@@ -341,7 +341,7 @@ fn main() {
 }
 "#;
 
-#[test(cases = ["0", "3"], desk = [1])]
+#[test(cases = ["0", "3"], desk = [])]
 fn collections_of_rust_are_what_the_program_prints(level: &str) {
     if !can_watch() {
         return;
@@ -395,7 +395,7 @@ fn dots_follow_a_text_that_goes_on() {
 }
 
 /// Views of a user are used live: from the file of an option, and from the settings of a project.
-#[test]
+#[test(desk = false)]
 fn views_of_a_user_are_watched() {
     if !can_watch() {
         return;

@@ -85,7 +85,7 @@ fn ringlog_is_the_same_library_without_markers() {
     compare(&PROGRAMS[1]);
 }
 
-#[test]
+#[test(desk = false)]
 fn constructs_is_the_same_program_without_markers() {
     compare(&PROGRAMS[2]);
 }

@@ -5,7 +5,7 @@
 //!
 //! `#[test(cases = ROWS)]` before a function with a parameter makes a trial of each row, which is named
 //! after it. With `desk = [0, 3]` only those rows are tried where the variable `CI` is not set; the others
-//! are ignored.
+//! are ignored. `#[test(desk = false)]` is tried where `CI` is set only.
 //!
 //! With `SLOWEST=20` in the environment the 20 trials that took longest are printed at the end.
 
@@ -51,6 +51,12 @@ impl Case {
     #[must_use]
     pub fn only(run: fn()) -> Vec<Self> {
         vec![Self { name: String::new(), run: Box::new(run), is_tried: true }]
+    }
+
+    /// The same, without CI ignored.
+    #[must_use]
+    pub fn only_in_ci(run: fn()) -> Vec<Self> {
+        vec![Self { name: String::new(), run: Box::new(run), is_tried: tools::tries_everything() }]
     }
 
     /// A trial for each value, named after it. Without CI only those at the indices in `desk` are tried, if
@@ -102,6 +108,9 @@ impl Test {
 macro_rules! register {
     ($function:ident) => {
         $crate::register!(@ $function, $crate::Case::only($function));
+    };
+    ($function:ident, desk = false) => {
+        $crate::register!(@ $function, $crate::Case::only_in_ci($function));
     };
     ($function:ident, cases = $cases:expr $(, desk = $desk:expr)?) => {
         $crate::register!(@ $function, $crate::Case::each($cases, [$(&$desk)?], $function));

@@ -33,6 +33,9 @@ mod ends {
         assert!(number > 0);
     }
 
+    #[test(desk = false)]
+    fn takes_long() {}
+
     #[test]
     fn passes() {
         note!("said by a test that passes");

@@ -76,6 +76,14 @@ fn each_case_is_a_trial() {
 }
 
 #[test]
+fn what_takes_long_is_tried_in_ci() {
+    let (_, printed) = run(&["takes_long"], false);
+    assert!(printed.contains("\ntest ends::takes_long ... ignored (CI=1 tries it)\n"), "{printed}");
+    let (_, printed) = run(&["takes_long"], true);
+    assert!(printed.contains("\ntest ends::takes_long ... ok\n"), "{printed}");
+}
+
+#[test]
 fn without_capture_it_is_printed_at_once() {
     let (code, printed) = run(&["passes", "--nocapture"], false);
     assert_eq!(code, Some(0), "{printed}");
@@ -86,7 +94,7 @@ fn without_capture_it_is_printed_at_once() {
 fn the_list_has_the_names() {
     let list = "ends::counts 1: test\nends::counts 2: test\nends::fails: test\nends::has_cases clang -O2: test\n\
                 ends::has_cases gcc -O0: test\nends::has_cases gcc -O2: test\nends::lacks_a_tool_and_fails: test\n\
-                ends::lacks_tools: test\nends::passes: test";
+                ends::lacks_tools: test\nends::passes: test\nends::takes_long: test";
     assert_eq!(run(&["--list", "--format", "terse"], false), (Some(0), list.to_owned()));
     assert_eq!(run(&["--list", "--format", "terse", "--ignored"], false), (Some(0), String::new()));
 }

@@ -83,7 +83,7 @@ fn the_advice_for_each_kind_of_text_compiles() {
 }
 
 /// The notes of the compile error for `keep` of a text.
-#[test]
+#[test(desk = false)]
 fn the_advice_of_the_macro_for_each_kind_of_text_compiles() {
     let errors = fs::read_to_string(workspace().join("tests/errors/ui/keep.stderr")).expect("the errors");
     let advice = Regex::new("= note: of an? (.*?) keep .*?: `(\"%.*)`").expect("a pattern");

@@ -41,7 +41,7 @@ fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
     assert!(!again.stdout.contains("fixed "), "{}", again.stdout);
 }
 
-#[test]
+#[test(desk = false)]
 fn every_construct_of_rust_is_fixed_or_said_why_not() {
     if cfg!(not(target_arch = "x86_64")) {
         return skipped("what is lost was seen on x86-64");
