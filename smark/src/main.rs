@@ -34,6 +34,7 @@ mod mapped_symbols;
 mod marks;
 mod metrics;
 mod narrow;
+mod new_folder;
 mod note_options;
 mod output;
 mod pager;

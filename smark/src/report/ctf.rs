@@ -3,22 +3,21 @@
 //! The recording is read twice: what its values have in common becomes the types, and then the values are
 //! written.
 
-use std::fs::{self, File, Permissions};
-use std::io::{BufWriter, ErrorKind, Write as _};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use serde_json::json;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{self, Description, SiteSelection, StructuredValues, Writer, metadata};
-use tempfile::TempDir;
 
 use super::recording::Recording;
 use crate::console::{Console, Status};
 use crate::narrow;
+use crate::new_folder::{FolderContents, NewFolder};
 use crate::record::random;
 use crate::source::Source as _;
 
@@ -26,13 +25,7 @@ use crate::source::Source as _;
 const PACKET: usize = 256 << 10;
 
 /// Where a trace is written.
-pub(super) struct TraceFolder {
-    path: PathBuf,
-    /// The folder whose files are moved to their places when all are complete.
-    temporary: TempDir,
-    /// Whether it has a trace that is replaced.
-    is_old: bool,
-}
+pub(super) struct TraceFolder(NewFolder);
 
 /// The files of a trace.
 const FILES: [&str; 3] = [ctf::STREAM, ctf::METADATA, ctf::STRUCTURED];
@@ -40,27 +33,13 @@ const FILES: [&str; 3] = [ctf::STREAM, ctf::METADATA, ctf::STRUCTURED];
 impl TraceFolder {
     /// Accepts a folder that does not exist; with `force` also one with such a trace.
     pub(super) fn prepare(path: PathBuf, force: bool) -> anyhow::Result<Self> {
-        let shown = path.display();
-        let is_old = match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => false,
-            Err(error) => return Err(error).with_context(|| shown.to_string()),
-            Ok(_) if !path.is_dir() => bail!("{shown}: not a folder"),
-            Ok(_) if !path.join(ctf::STRUCTURED).is_file() => {
-                bail!("{shown}: it exists, and `smark report --to ctf` did not write it")
-            }
-            Ok(_) if !force => bail!("{shown}: it exists; --force replaces the trace"),
-            Ok(_) => true,
-        };
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut folder = tempfile::Builder::new();
-        let folder = folder.prefix(".smark-").permissions(Permissions::from_mode(0o777)).tempdir_in(parent);
-        let temporary = folder.with_context(|| format!("{shown}: the folder cannot be created"))?;
-        Ok(Self { path, temporary, is_old })
+        let contents = FolderContents { sign: ctf::STRUCTURED, writer: "smark report --to ctf", name: "trace" };
+        NewFolder::prepare(path, force, &contents).map(Self)
     }
 
     /// Moves the files to their places.
     fn finish(self) -> anyhow::Result<()> {
-        let Self { path, temporary, is_old } = self;
+        let Self(NewFolder { path, temporary, is_old }) = self;
         let failed = || format!("{}: it cannot be written", path.display());
         if !is_old {
             fs::rename(temporary.path(), &path).with_context(failed)?;
@@ -94,7 +73,7 @@ pub(super) fn write(
     let original = &recording.description;
     let tool = env!("CARGO_PKG_VERSION").to_owned();
     let description = Description { uuid: random()?, tool: tool.clone(), ..original.clone() };
-    let place = |file: &str| folder.temporary.path().join(file);
+    let place = |file: &str| folder.0.temporary.path().join(file);
     fs::create_dir(place(ctf::FOLDER))?;
     let about = json!({ "version": 1, "tool": tool, "recording": original.uuid_text() });
     fs::write(place(ctf::STRUCTURED), format!("{about}\n"))?;
@@ -126,7 +105,7 @@ pub(super) fn write(
     stream.flush()?;
     let metadata = metadata::structured_metadata(writer.description(), &writer.numbers(), writer.values());
     fs::write(place(ctf::METADATA), metadata)?;
-    let path = folder.path.clone();
+    let path = folder.0.path.clone();
     folder.finish()?;
     narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
     console.note(&format!("{hits} hits in {}", path.display()));
