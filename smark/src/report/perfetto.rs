@@ -150,7 +150,11 @@ fn has_cpus(console: &Console, recording: &Recording) -> anyhow::Result<bool> {
     })?;
     let (missing, lost) = (events.missing(), hits.lost());
     if missing > 0 || lost > 0 {
-        let why = if lost > 0 { format!("{lost} hits were lost") } else { format!("{missing} switches are missing") };
+        let why = match (lost, missing) {
+            (0, 1) => "a switch is missing".to_owned(),
+            (0, _) => format!("{missing} switches are missing"),
+            _ => format!("{lost} hits were lost"),
+        };
         let all = "record the events of the whole machine: without -p, -- COMMAND or --cgroup";
         console.note(&format!("no tracks of CPUs: {why} ({all})"));
     }
