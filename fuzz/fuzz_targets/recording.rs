@@ -19,12 +19,8 @@ static KNOWN: LazyLock<Description> = LazyLock::new(|| {
 static WITH_STACKS: LazyLock<Description> = LazyLock::new(|| {
     let stacks = StackSettings { program: Some(ProgramStack::FramePointers), has_kernel: true };
     let mut table = StackTable::new(stacks).expect("a table");
-    let frame = |address| Frame {
-        address: RuntimeAddress(address),
-        image: None,
-        image_address: None,
-        functions: Vec::new(),
-    };
+    let frame =
+        |address| Frame { address: RuntimeAddress(address), image: None, image_address: None, functions: Vec::new() };
     table.number_program((0..3).map(frame).collect(), StackEnd::Outermost);
     Description { stacks: Some(table), ..KNOWN.clone() }
 });
