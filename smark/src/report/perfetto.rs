@@ -61,7 +61,7 @@ impl<'a> Perfetto<'a> {
         let output = TimelineOutput::create(target.path.as_deref(), inputs, target.force)?;
         let mut packets = Vec::with_capacity(2 * BLOCK);
         let open = usize::try_from(most).unwrap_or(usize::MAX);
-        let contents = TimelineContents { has_cpus: has_cpus(console, recording)?, ..contents };
+        let contents = TimelineContents { has_cpus: has_cpus(console, recording, chosen)?, ..contents };
         let timeline = Timeline::new(&recording.description, contents, open, &mut packets);
         Ok(Self { chosen, timeline, most, packets, inputs, target, output, hits: 0, unfiltered: 0 })
     }
@@ -137,15 +137,17 @@ fn tell_counter(console: &Console, counter: &DrawnCounter) {
     }
 }
 
-/// Whether the events of the scheduler show what ran on each CPU. Says why they do not, if there are some.
-fn has_cpus(console: &Console, recording: &Recording) -> anyhow::Result<bool> {
+/// Whether the wanted events of the scheduler show what ran on each CPU. Says why they do not, if there are some.
+fn has_cpus(console: &Console, recording: &Recording, chosen: &SiteSelection) -> anyhow::Result<bool> {
     if !recording.plan().markers.iter().any(|marker| marker.event.is_some() && *marker.name == *"sched:sched_switch") {
         return Ok(false);
     }
     let mut events = SchedulerEvents::default();
     let mut hits = recording.hits(Status::Done);
     hits.each(None, &mut |hit, _| {
-        events.add(hit);
+        if chosen.wants(hit) == Some(true) {
+            events.add(hit);
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     let (missing, lost) = (events.missing(), hits.lost());
