@@ -19,8 +19,8 @@ pub(crate) struct NewFolder {
 
 /// What a folder will have.
 pub(crate) struct FolderContents {
-    /// What is in each such folder, by which it is known.
-    pub(crate) sign: &'static str,
+    /// Whether a folder has them.
+    pub(crate) is_there: fn(&Path) -> bool,
     /// The options that write it.
     pub(crate) writer: &'static str,
     /// What it is called.
@@ -31,12 +31,12 @@ impl NewFolder {
     /// Accepts a folder that does not exist; with `force` also one with such contents.
     pub(crate) fn prepare(path: PathBuf, force: bool, contents: &FolderContents) -> anyhow::Result<Self> {
         let shown = path.display();
-        let FolderContents { sign, writer, name } = contents;
+        let FolderContents { is_there, writer, name } = contents;
         let is_old = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => false,
             Err(error) => return Err(error).with_context(|| shown.to_string()),
             Ok(_) if !path.is_dir() => bail!("{shown}: not a folder"),
-            Ok(_) if !path.join(sign).exists() => bail!("{shown}: it exists, and `{writer}` did not write it"),
+            Ok(_) if !is_there(&path) => bail!("{shown}: it exists, and `{writer}` did not write it"),
             Ok(_) if !force => bail!("{shown}: it exists; --force replaces the {name}"),
             Ok(_) => true,
         };

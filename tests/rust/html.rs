@@ -11,7 +11,7 @@ use simple_markers_tests::page::PageData;
 use simple_markers_tests::tools::output;
 use simple_markers_tests::watched::{can_watch, compile};
 
-use crate::timeline::recorded;
+use crate::timeline::{PAIRS, recorded};
 
 /// What `smark` prints, what it says on standard error, and its exit status.
 fn smark(arguments: &[&str], recording: &Path) -> (String, String, Option<i32>) {
@@ -40,20 +40,8 @@ fn page(options: &[&str], recording: &Path) -> (PageData, String) {
     (PageData::read(&fs::read_to_string(file).expect("a page")), said)
 }
 
-const PAIRS: [&str; 9] = [
-    "--pair",
-    "outer:begin..outer:end",
-    "--pair",
-    "inner:begin..inner:end",
-    "--pair",
-    "cross:begin..cross:end",
-    "--pair",
-    "request:submit..request:done",
-    "--key",
-];
-
 fn with_pairs<'a>(options: &[&'a str]) -> Vec<&'a str> {
-    [&PAIRS[..], &["tag"], options].concat()
+    [&PAIRS[..], options].concat()
 }
 
 /// Without the columns of the map, which are narrower in a page.

@@ -255,6 +255,20 @@ fn assert_same(hits: &[Json], timeline: &Timeline) {
     }
 }
 
+/// The pairs of `tests/record/slices.c`.
+pub(crate) const PAIRS: [&str; 10] = [
+    "--pair",
+    "outer:begin..outer:end",
+    "--pair",
+    "inner:begin..inner:end",
+    "--pair",
+    "cross:begin..cross:end",
+    "--pair",
+    "request:submit..request:done",
+    "--key",
+    "tag",
+];
+
 fn can_decode() -> bool {
     can_watch() && find("protoc").is_some()
 }
@@ -335,19 +349,8 @@ fn pairs_become_slices() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let recording = recorded(folder.path(), "slices", &[]);
-    let options = [
-        "--pair",
-        "outer:begin..outer:end",
-        "--pair",
-        "inner:begin..inner:end",
-        "--pair",
-        "cross:begin..cross:end",
-        "--pair",
-        "request:submit..request:done",
-        "--key",
-        "tag",
-    ];
-    let (hits, timeline, said) = both(&recording, &options);
+    let options = &PAIRS;
+    let (hits, timeline, said) = both(&recording, options);
     assert_same(&hits, &timeline);
     let thread = |hit: &Json| hit["tid"].clone();
     let tag = |hit: &Json| hit["args"][0]["value"].clone();

@@ -88,6 +88,7 @@ impl Sink for Live {
             if Instant::now() >= due {
                 self.next = Some(Instant::now() + every);
                 let answer = self.answer(plan, session)?;
+                self.metrics.iter_mut().for_each(|page| page.update(&answer, self.kept.top));
                 if let Some(rates) = &mut self.rates {
                     rates.add(Instant::now(), &answer.counts.markers);
                 }

@@ -17,7 +17,11 @@ pub(crate) struct DataSetFolder(NewFolder);
 impl DataSetFolder {
     /// Accepts a folder that does not exist; with `force` also one with a data set.
     pub(crate) fn prepare(path: PathBuf, force: bool) -> anyhow::Result<Self> {
-        let contents = FolderContents { sign: RECORDINGS, writer: "--to parquet", name: "data set" };
+        let contents = FolderContents {
+            is_there: |folder| folder.join(RECORDINGS).is_dir(),
+            writer: "--to parquet",
+            name: "data set",
+        };
         NewFolder::prepare(path, force, &contents).map(Self)
     }
 

@@ -33,7 +33,11 @@ const FILES: [&str; 3] = [ctf::STREAM, ctf::METADATA, ctf::STRUCTURED];
 impl TraceFolder {
     /// Accepts a folder that does not exist; with `force` also one with such a trace.
     pub(super) fn prepare(path: PathBuf, force: bool) -> anyhow::Result<Self> {
-        let contents = FolderContents { sign: ctf::STRUCTURED, writer: "smark report --to ctf", name: "trace" };
+        let contents = FolderContents {
+            is_there: |folder| folder.join(ctf::STRUCTURED).is_file(),
+            writer: "smark report --to ctf",
+            name: "trace",
+        };
         NewFolder::prepare(path, force, &contents).map(Self)
     }
 

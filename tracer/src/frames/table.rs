@@ -24,18 +24,22 @@ pub(crate) const NOT_READ: u8 = 255;
 
 /// The frames of the stacks of a recording, each once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "TableMembers", into = "TableMembers")]
+#[serde(try_from = "TableMembers")]
 pub struct StackTable {
     /// Whether events have the stack of the program.
+    #[serde(rename = "program")]
     pub has_program: bool,
     /// Whether events have the stack of the kernel.
+    #[serde(rename = "kernel")]
     pub has_kernel: bool,
+    #[serde(rename = "frames")]
     program: IndexSet<Frame>,
+    #[serde(rename = "kernel_frames")]
     kernel: IndexSet<KernelFrame>,
 }
 
-/// A table as a description has it.
-#[derive(Serialize, Deserialize)]
+/// A table as it is read: a frame may be there twice.
+#[derive(Deserialize)]
 struct TableMembers {
     program: bool,
     kernel: bool,
@@ -43,13 +47,6 @@ struct TableMembers {
     frames: Vec<Frame>,
     #[serde(deserialize_with = "objects")]
     kernel_frames: Vec<KernelFrame>,
-}
-
-impl From<StackTable> for TableMembers {
-    fn from(StackTable { has_program, has_kernel, program, kernel }: StackTable) -> Self {
-        let (frames, kernel_frames) = (program.into_iter().collect(), kernel.into_iter().collect());
-        Self { program: has_program, kernel: has_kernel, frames, kernel_frames }
-    }
 }
 
 impl TryFrom<TableMembers> for StackTable {

@@ -58,7 +58,7 @@ impl Flow {
         Some((hit.process, key?))
     }
 
-    /// The number of the arrows of these values, of which at most `most` are kept. `next` is the number of the last one.
+    /// The number of the arrows of these values, of which at most `most` are kept. `last` is the number of the last one.
     pub(super) fn number(&mut self, key: (u32, Key), most: usize, last: &mut u64) -> Option<u64> {
         if self.open.len() >= most && !self.open.contains_key(&key) {
             self.tally.full += 1;
