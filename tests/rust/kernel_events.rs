@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{self, ended, find, run, skipped};
-use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
+use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile, remove_instance};
 
 use super::trace::trace;
 
@@ -185,7 +185,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        remove_instance(&self.0);
     }
 }
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -187,7 +188,7 @@ impl Tracer {
         let mut tracer = Self(smark.spawn().expect("smark runs"));
         let out = tracer.0.stdout.take().expect("a pipe");
         let (send, received) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             for line in BufReader::new(out).lines() {
                 // The receiver takes the first line only.
                 let _ = send.send(line);
@@ -243,6 +244,35 @@ fn nothing_is_left_behind() {
         sleep(Duration::from_millis(10));
     }
     assert_eq!((left(pids.1).len(), found.len()), (3, 200));
+}
+
+/// A process that is being started has the open files of the one that starts it.
+#[test]
+fn nothing_is_left_behind_while_processes_are_started() {
+    if !can_watch_with_tracefs() {
+        return;
+    }
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    Command::new("true").status().expect("it runs");
+                }
+            });
+        }
+        assert!((0..10).all(|_| can_watch_with_tracefs()));
+        is_done.store(true, Ordering::Relaxed);
+    });
+    // Other tests of this process have instances for a moment.
+    let mut still = left(std::process::id());
+    let since = Instant::now();
+    while !still.is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{still:?}");
+        sleep(Duration::from_millis(10));
+        let now = left(std::process::id());
+        still.retain(|name| now.contains(name));
+    }
 }
 
 #[test]

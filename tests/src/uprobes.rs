@@ -15,6 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::fixture;
+use crate::watched::remove_instance;
 
 /// The group of the events.
 const GROUP: &str = "simple_markers";
@@ -211,7 +212,7 @@ impl Drop for Instance {
         for name in self.names() {
             let _ = fs::write(self.switch(name), "0");
         }
-        let _ = fs::remove_dir(&self.at);
+        remove_instance(&self.at);
         for name in self.names() {
             let _ = self.uprobes.write("uprobe_events", &format!("-:{name}\n"));
         }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::record::stack::StackSettings;
@@ -28,6 +30,24 @@ pub fn can_watch_with_tracefs() -> bool {
 
 /// Where the kernel's tracing files are.
 pub const TRACEFS: &str = "/sys/kernel/tracing";
+
+/// Removes an instance of tracefs. A program that another test is starting has the open files of this
+/// process until it runs, and an instance with open files is in use.
+///
+/// # Panics
+///
+/// It is still there after ten seconds.
+pub fn remove_instance(at: &Path) {
+    let since = Instant::now();
+    while let Err(why) = std::fs::remove_dir(at) {
+        let goes_on = why.kind() == io::ErrorKind::ResourceBusy && since.elapsed() < Duration::from_secs(10);
+        assert!(goes_on || thread::panicking(), "{}: {why}", at.display());
+        if !goes_on {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
 
 fn can_watch_with(engine: Engine) -> bool {
     let mode = Mode::Trace { ring: 1 << 16, stacks: StackSettings::NONE };

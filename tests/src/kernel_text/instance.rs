@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::watched::TRACEFS;
+use crate::watched::{TRACEFS, remove_instance};
 
 /// Buffers of our own. They are removed when this is dropped.
 pub struct Instance {
@@ -115,6 +115,6 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.set("tracing_on", "0");
         let _ = self.set("events/enable", "0");
-        let _ = fs::remove_dir(&self.at);
+        remove_instance(&self.at);
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use simple_markers_events::PageFormat;
 
@@ -201,7 +203,24 @@ impl Drop for Instance {
         // An instance with open files cannot be removed.
         self.cpus.clear();
         // If it fails, the next start removes it.
-        let _ = fs::remove_dir(&self.path);
+        let _ = remove_instance(&self.path);
+    }
+}
+
+/// How long an instance may be in use for no more than a moment.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Removes an instance. A process that another thread is starting has our open files until it
+/// executes its program, so the instance may be in use although we have closed them all.
+fn remove_instance(path: &Path) -> io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match fs::remove_dir(path) {
+            Err(why) if why.raw_os_error() == Some(libc::EBUSY) && start.elapsed() < MOMENT => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            result => return result,
+        }
     }
 }
 
