@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
+use crate::served_plans::SERVED;
+
 /// The largest file that is fetched, in bytes. A kernel's debug information is below 2 GiB.
 const LARGEST: u64 = 8 << 30;
 /// How long a missing file is not requested again (elfutils' default).
@@ -21,8 +23,16 @@ const TIMEOUT: u64 = 90;
 pub(crate) fn fetch(build_id: &str) -> Option<PathBuf> {
     let urls = env::var("DEBUGINFOD_URLS").ok()?;
     let timeout = env::var("DEBUGINFOD_TIMEOUT").ok().and_then(|timeout| timeout.parse().ok()).unwrap_or(TIMEOUT);
-    fetch_from(&urls, &cache()?, build_id, Duration::from_secs(timeout))
+    fetch_from(&urls, &cache()?, build_id, DEBUG_INFO, Duration::from_secs(timeout))
 }
+
+/// The plan file of a build id (`smark plan --serve`) on a server; `None` if it has none.
+pub(crate) fn fetch_plan(url: &str, build_id: &str) -> Option<PathBuf> {
+    fetch_from(url, &cache()?, build_id, SERVED, Duration::from_secs(TIMEOUT))
+}
+
+/// What a server calls the debug information of a build id.
+const DEBUG_INFO: &str = "debuginfo";
 
 /// The cache folder of elfutils' client.
 fn cache() -> Option<PathBuf> {
@@ -31,11 +41,12 @@ fn cache() -> Option<PathBuf> {
     set("DEBUGINFOD_CACHE_PATH").or_else(|| Some(set("XDG_CACHE_HOME").or_else(home)?.join("debuginfod_client")))
 }
 
-fn fetch_from(urls: &str, cache: &Path, build_id: &str, timeout: Duration) -> Option<PathBuf> {
+/// Fetches what servers have of a build id under a name.
+fn fetch_from(urls: &str, cache: &Path, build_id: &str, name: &str, timeout: Duration) -> Option<PathBuf> {
     let mut urls = urls.split_whitespace().peekable();
     urls.peek()?;
     let folder = cache.join(build_id);
-    let file = folder.join("debuginfo");
+    let file = folder.join(name);
     if let Ok(metadata) = fs::metadata(&file) {
         // An empty file records that no server has this build id.
         let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
@@ -48,9 +59,9 @@ fn fetch_from(urls: &str, cache: &Path, build_id: &str, timeout: Duration) -> Op
     fs::create_dir_all(&folder).ok()?;
     let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().timeout_global(Some(timeout)).build());
     for url in urls {
-        let url = format!("{}/buildid/{build_id}/debuginfo", url.trim_end_matches('/'));
+        let url = format!("{}/buildid/{build_id}/{name}", url.trim_end_matches('/'));
         let Ok(response) = agent.get(&url).call() else { continue };
-        let part = folder.join(format!("debuginfo.{}", process::id()));
+        let part = folder.join(format!("{name}.{}", process::id()));
         let written =
             write(&part, response.into_body().into_reader().take(LARGEST)).and_then(|()| fs::rename(&part, &file));
         match written {
@@ -103,12 +114,12 @@ mod tests {
             asked
         });
         let cache = env::temp_dir().join(format!("smark-debuginfod-{}", process::id()));
-        let fetch = |id| fetch_from(&url, &cache, id, Duration::from_secs(10));
+        let fetch = |id| fetch_from(&url, &cache, id, DEBUG_INFO, Duration::from_secs(10));
         for _ in 0..2 {
             assert_eq!(fs::read(fetch("abcd").unwrap()).unwrap(), b"bytes");
             assert_eq!(fetch("dcba"), None);
         }
-        assert_eq!(fetch_from(" ", &cache, "abcd", Duration::from_secs(1)), None);
+        assert_eq!(fetch_from(" ", &cache, "abcd", DEBUG_INFO, Duration::from_secs(1)), None);
         fs::remove_dir_all(&cache).unwrap();
         let asked = answers.join().unwrap();
         assert_eq!(asked, ["GET /buildid/abcd/debuginfo HTTP/1.1", "GET /buildid/dcba/debuginfo HTTP/1.1"]);

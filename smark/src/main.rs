@@ -2,6 +2,8 @@
 //! `simple_markers_resolver`: options, files, terminal, exit status.
 
 mod address;
+mod agent;
+mod agent_report;
 mod call_frames;
 mod check;
 mod choice;
@@ -52,6 +54,7 @@ mod record_tables;
 mod registers;
 mod report;
 mod review;
+mod served_plans;
 mod show;
 mod sinks;
 mod source;
@@ -62,6 +65,7 @@ mod symbols;
 mod top;
 mod trace;
 mod units;
+mod uuid;
 mod values;
 mod verify;
 mod view_options;
@@ -101,6 +105,7 @@ enum Command {
     Plan(plan::Plan),
     Report(report::Report),
     Top(top::Top),
+    Agent(agent::Agent),
     Explain(explain::Explain),
     Config(config::Config),
     Completions(manual::Completions),
@@ -153,6 +158,7 @@ fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Resul
         Command::Plan(plan) => plan.run(console).map(ExitCode::from),
         Command::Report(report) => report.run(console),
         Command::Top(top) => top.run(console),
+        Command::Agent(agent) => agent.run(Smark::command(), console),
         Command::Explain(explain) => explain.run(console).map(ExitCode::from),
         Command::Config(config) => config.run(console).map(ExitCode::from),
         Command::Completions(completions) => completions.run(Smark::command()).map(ExitCode::from),

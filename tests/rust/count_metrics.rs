@@ -1,14 +1,14 @@
 //! `smark count --metrics`: the page has what the program does, Prometheus' promtool accepts it, and Prometheus reads it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use simple_markers_tests::fixture;
+use simple_markers_tests::metrics_page;
 use simple_markers_tests::tools::{self, find, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
@@ -44,8 +44,7 @@ impl Counted {
         let mut smark =
             smark.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("smark");
         let mut said = BufReader::new(smark.stderr.take().expect("a pipe")).lines().map(|line| line.expect("UTF-8"));
-        let line = said.find(|line| line.contains("metrics at")).expect("the address");
-        let address = line.rsplit_once("http://").expect("an address").1.trim_end_matches("/metrics").to_owned();
+        let address = said.find_map(|line| metrics_page::address(&line)).expect("the address");
         // The pipe stays open.
         std::thread::spawn(move || said.count());
         Self { smark, address }
@@ -53,21 +52,12 @@ impl Counted {
 
     /// The page, as OpenMetrics if it is asked for.
     fn page(&self, accepts: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        write!(stream, "GET /metrics HTTP/1.1\r\nAccept: {accepts}\r\n\r\n").expect("it is written");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("UTF-8");
-        answer.split_once("\r\n\r\n").expect("a page").1.to_owned()
+        metrics_page::page(&self.address, accepts)
     }
 
     /// The samples of the page, by their names with the labels.
     fn samples(&self) -> BTreeMap<String, f64> {
-        let page = self.page("*/*");
-        let lines = page.lines().filter(|line| !line.starts_with('#'));
-        lines
-            .map(|line| line.rsplit_once(' ').expect("a sample"))
-            .map(|(name, value)| (name.to_owned(), value.parse().expect("a number")))
-            .collect()
+        metrics_page::samples(&self.address)
     }
 
     /// Passes the markers so often, and waits until the page says so.

@@ -5,6 +5,7 @@ extern crate harness;
 
 cfg_if::cfg_if! {
     if #[cfg(all(target_arch = "x86_64", target_os = "linux"))] {
+        mod agent;
         mod amounts;
         mod anchors;
         mod blocked;

@@ -25,6 +25,7 @@ pub mod kernel_text;
 pub mod listing;
 pub mod marks;
 pub mod matrix;
+pub mod metrics_page;
 pub mod notes;
 pub mod oracle;
 pub mod own_views;

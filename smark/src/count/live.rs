@@ -15,6 +15,7 @@ use super::metrics::MetricsPage;
 use super::question::ValueLimits;
 use super::rates::RateHistory;
 use super::screen::CountScreen;
+use crate::agent_report::HitTally;
 use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::hit_stacks::HitStacks as _;
@@ -117,6 +118,13 @@ impl Sink for Live {
             .chain(self.limit.map(|_| LOOK))
             .min()
             .map_or(Next::Wait, Next::WaitFor))
+    }
+
+    fn tally(&self, plan: &Plan, session: &Session) -> anyhow::Result<HitTally> {
+        let hits = self.counts(plan, session)?.hits();
+        // What programs record themselves may be lost before it is counted.
+        let dropped = session.lost()?.saturating_sub(session.missed()?);
+        Ok(HitTally { hits: hits.saturating_add(dropped), delivered: hits, dropped })
     }
 
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {

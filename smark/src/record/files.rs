@@ -17,11 +17,24 @@ pub(super) struct Folder {
 
 /// The folder of a recording of `name` that begins now, in the current folder.
 pub(super) fn default_folder(name: &str) -> PathBuf {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let first = format!("{DEFAULT}{name}-{}", now.replace(['-', ':'], ""));
-    let later = (2u32..).map(|number| format!("{first}-{number}"));
-    let free = std::iter::once(first.clone()).chain(later).map(PathBuf::from).find(|path| !path.exists());
-    free.unwrap_or_else(|| PathBuf::from(&first))
+    free_folder(Path::new(&format!("{DEFAULT}{name}-{}", compact_time())))
+}
+
+/// The time in UTC as ISO 8601 writes it without separators.
+fn compact_time() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(['-', ':'], "")
+}
+
+/// A path that does not exist, with a number behind it if need be.
+fn free_folder(first: &Path) -> PathBuf {
+    let later = (2u32..).map(|number| PathBuf::from(format!("{}-{number}", first.display())));
+    let free = std::iter::once(first.to_owned()).chain(later).find(|path| !path.exists());
+    free.unwrap_or_else(|| first.to_owned())
+}
+
+/// The folder of a part of a recording that begins now, in a folder.
+pub(super) fn part_folder(inside: &Path) -> PathBuf {
+    free_folder(&inside.join(compact_time()))
 }
 
 /// The newest recording with a name of [`default_folder`] in the current folder.

@@ -1,26 +1,26 @@
 //! `smark record`: writes the hits of markers to a recording.
 
 mod files;
+mod parts;
 mod recorder;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use rustix::rand::GetRandomFlags;
+use simple_markers_tracer::ctf::Flight;
 use simple_markers_tracer::ctf::description::RecordingOrigin;
-use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
-use simple_markers_tracer::frames::StackTable;
 use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::{Mode, signals};
 
 pub(crate) use self::files::newest;
 
 use self::files::Folder;
+use self::parts::{Parts, RecordingStart};
 use self::recorder::{NameSources, Recorder};
 use crate::console::Console;
 use crate::quantity;
@@ -57,6 +57,10 @@ pub(crate) struct Record {
     /// Replace a recording, or a data set, that is in the folder
     #[arg(long)]
     force: bool,
+    /// Begin a new recording every so often, 10min for example: DIR has a recording for each part then, named after the time at which
+    /// it begins. No hit is missing between them. With --max-size, a part that is full ends early
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "output", conflicts_with_all = ["to", "ring", "force"])]
+    parts: Option<Duration>,
     /// End before the recording has more bytes; K, M and G mean 2^10, 2^20 and 2^30 bytes
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
@@ -93,6 +97,8 @@ EXAMPLES
       smark report --to svg -o submits.svg trace
   Read it with another tool:
       babeltrace2 trace
+  All day, a recording for each hour:
+      smark record -o today --parts 1h --duration 24h target/release/server
   The last 64 MiB before an error:
       smark record -o trace --ring 64M --until queue:failed -p $(pidof server)";
 
@@ -128,6 +134,8 @@ struct RecordOptions {
     output: PathBuf,
     /// Whether a recording in the folder is replaced.
     force: bool,
+    /// How often a new recording begins; `None` if there is one.
+    parts: Option<Duration>,
     /// The most bytes of the recording.
     most: u64,
     /// The bytes of a flight recorder; `None` if all hits are written.
@@ -145,6 +153,7 @@ impl Record {
             mode: self.buffer.mode(self.stacks.settings()),
             stacks: self.stacks.settings(),
             force: self.force,
+            parts: self.parts,
             most: self.max_size.unwrap_or(u64::MAX),
             ring: self.ring,
             until: self.until,
@@ -164,8 +173,14 @@ impl Record {
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let RecordOptions { watch, mode, stacks, output, force, most, ring, until } = self.options()?;
-        let folder = Folder::prepare(output, force)?;
+        let RecordOptions { watch, mode, stacks, output, force, parts, most, ring, until } = self.options()?;
+        let folder = match parts {
+            None => Folder::prepare(output.clone(), force)?,
+            Some(_) => {
+                fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
+                Folder::prepare(files::part_folder(&output), false)?
+            }
+        };
         let program = watch.name();
         if ring.is_some() {
             signals::catch_dump();
@@ -185,27 +200,23 @@ impl Record {
         if let Some(until) = until.as_deref().filter(|name| !plan.markers.iter().any(|it| &*it.name == *name)) {
             console.error(&format!("--until {until}: no marker that is watched has this name"));
         }
-        let start = watching.started;
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let description = Description {
-            uuid: random()?,
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
-            clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(start),
-            start,
-            stacks: StackTable::new(stacks),
-            origin: Some(origin(program)),
-            ..Description::default()
-        };
         let packet = ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
-        let writer = Writer::new(description, plan, usize::try_from(packet).unwrap_or(usize::MAX));
+        let recordings = RecordingStart {
+            stacks,
+            origin: origin(program),
+            start: watching.started,
+            packet: usize::try_from(packet).unwrap_or(usize::MAX),
+            most,
+        };
+        let first = recordings.begin(plan, folder)?;
+        let parts = parts.map(|every| Parts::new(output, every, recordings));
         let flight = ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
-        let output = folder.create(most)?;
         let names = NameSources {
             notes: Notes::new(events::names(plan)),
             functions: watching.functions(console),
             stacks: stacks.is_any().then(|| watching.stacks(console)),
         };
-        let mut recorder = Box::new(Recorder::new(writer, names, flight, output, until));
+        let mut recorder = Box::new(Recorder::new(first, names, flight, parts, until));
         // What is recorded stays readable, also if watching fails.
         let ran = watching.run(console, &mut *recorder);
         let ended = watching.totals()?.map_or(Ok(()), |totals| recorder.end(console, &totals));
@@ -222,14 +233,4 @@ fn origin(program: String) -> RecordingOrigin {
         Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
     };
     RecordingOrigin { host: read("hostname"), boot: read("random/boot_id"), program: Some(program) }
-}
-
-/// The identity of a trace: a random UUID (RFC 9562, 5.4).
-pub(crate) fn random() -> anyhow::Result<[u8; 16]> {
-    let mut uuid = [0; 16];
-    // Not from /dev/urandom, which an empty root does not have. So few bytes come all at once.
-    rustix::rand::getrandom(&mut uuid, GetRandomFlags::empty()).context("getrandom")?;
-    uuid[6] = uuid[6] & 0x0f | 0x40;
-    uuid[8] = uuid[8] & 0x3f | 0x80;
-    Ok(uuid)
 }

@@ -18,8 +18,8 @@ use super::recording::Recording;
 use crate::console::{Console, Status};
 use crate::narrow;
 use crate::new_folder::{FolderContents, NewFolder};
-use crate::record::random;
 use crate::source::Source as _;
+use crate::uuid::random;
 
 /// The size of a packet that is not exceeded, unless one event does.
 const PACKET: usize = 256 << 10;

@@ -8,6 +8,7 @@ use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::sys::Session;
 use simple_markers_tracer::{Hit, Plan};
 
+use crate::agent_report::HitTally;
 use crate::console::Console;
 use crate::end::Totals;
 use crate::hit_stacks::HitStacks;
@@ -21,6 +22,18 @@ pub(crate) trait Sink {
     /// the latest.
     fn pause(&mut self, _plan: &Plan, _session: &Session) -> anyhow::Result<Next> {
         Ok(Next::Wait)
+    }
+
+    /// There are no more hits: hands on those that wait for others.
+    fn flush(&mut self, _session: &Session) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// What became of the hits so far.
+    fn tally(&self, plan: &Plan, session: &Session) -> anyhow::Result<HitTally> {
+        let _ = plan;
+        let (received, lost) = (session.received(), session.lost()?);
+        Ok(HitTally { hits: received.saturating_add(lost), delivered: received, dropped: lost })
     }
 
     /// There are no more hits. Writes what is left, and says what else there is to say.

@@ -70,6 +70,9 @@ pub(crate) struct Watch {
     /// End after this time: 10s, 5min. The COMMAND gets SIGTERM then
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     duration: Option<Duration>,
+    /// Tell `smark agent` what becomes of the hits, on the socket that is the standard input
+    #[arg(long, hide = true)]
+    for_agent: bool,
     /// Globs for marker names, and files
     #[arg(value_name = "PATTERN|FILE")]
     operands: Vec<PathBuf>,
@@ -174,6 +177,8 @@ pub(crate) struct Options {
     pub(super) duration: Option<Duration>,
     /// How much of whole values is read.
     pub(super) values: ValueBudget,
+    /// Whether `smark agent` is told what becomes of the hits.
+    pub(super) for_agent: bool,
     /// Whether each hit notes the task of an async runtime that the thread runs.
     pub(crate) notes_tasks: bool,
 }
@@ -236,6 +241,7 @@ impl Watch {
             with_children: !self.no_children,
             duration: self.duration,
             values: self.values.budget(),
+            for_agent: self.for_agent,
             notes_tasks: false,
         })
     }

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use simple_markers_tracer::sys::{self, ExitStatus, Session, Wakes, signals};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::watching::LOOK;
 use super::watching::Watching;
+use crate::agent_report::{AgentReport, AgentSocket};
 use crate::console::{Console, Status};
 use crate::end::Totals;
 use crate::narrow;
@@ -51,6 +53,7 @@ impl Source for Watching {
         let left = self.watch.limit.unwrap_or(u64::MAX);
         let mut feed = Feed { sink, left, wants_more: true, failed: None };
         let (mut wants_more, mut idle) = (true, INTERVAL);
+        let mut agent = self.watch.for_agent.then(AgentSocket::of_stdin).transpose().context("standard input")?;
         // What was mapped before the kernel told of it.
         self.follow(console, None)?;
         while wants_more && !self.is_over() {
@@ -67,6 +70,13 @@ impl Source for Watching {
                 Next::Wait => None,
                 Next::WaitFor(time) => Some(time),
             };
+            if let Some(agent) = agent.as_mut().filter(|agent| agent.due_in().is_zero()) {
+                let tally = feed.sink.tally(&self.plan, session)?;
+                if agent.tell(&AgentReport { tally, sites: self.plan.sites.len() as u64, is_last: false }).is_err() {
+                    // The agent is gone.
+                    break;
+                }
+            }
             if !wants_more || session.is_busy() {
                 continue;
             }
@@ -75,7 +85,8 @@ impl Source for Watching {
             let with_hits = is_quiet && session.tells_hits();
             let is_asked = (!session.gives_notice()).then_some(LOOK);
             let is_due = if with_hits { session.next_look() } else { Some(idle) };
-            let needs = [is_due, is_asked, session.next_notice(), most, self.files.due()];
+            let is_told = agent.as_ref().map(AgentSocket::due_in);
+            let needs = [is_due, is_asked, session.next_notice(), most, self.files.due(), is_told];
             let time = needs.into_iter().flatten().min();
             wakes.wait(self.child.as_ref(), session, self.files.paths(), with_hits, time);
         }
@@ -84,6 +95,12 @@ impl Source for Watching {
             session.detach();
             feed.read(session, &self.plan, true)?;
             feed.sink.pause(&self.plan, session)?;
+            feed.sink.flush(session)?;
+            if let Some(agent) = &mut agent {
+                let tally = feed.sink.tally(&self.plan, session)?;
+                // If the agent is gone, nobody asks.
+                let _ = agent.tell(&AgentReport::last(tally, self.plan.sites.len() as u64));
+            }
             self.has_hits = session.received() > 0 || session.lost()? > 0 || !session.counted()?.is_empty();
         }
         if let Some(child) = &mut self.child {

@@ -9,6 +9,7 @@ use super::eventfd;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DUMP: AtomicBool = AtomicBool::new(false);
+static RELOAD: AtomicBool = AtomicBool::new(false);
 static LEASE: AtomicBool = AtomicBool::new(false);
 /// A bit for each signal that another process sent, by its number.
 static SENT: AtomicU64 = AtomicU64::new(0);
@@ -78,6 +79,21 @@ extern "C" fn dump(_: libc::c_int) {
 /// From now on `SIGUSR1` does not end the process: [`take_dump`] tells of it.
 pub fn catch_dump() {
     handle(libc::SIGUSR1, dump);
+}
+
+extern "C" fn reload(_: libc::c_int) {
+    RELOAD.store(true, Ordering::Relaxed);
+    wake();
+}
+
+/// From now on `SIGHUP` does not end the process: [`take_reload`] tells of it.
+pub fn catch_reload() {
+    handle(libc::SIGHUP, reload);
+}
+
+/// Whether `SIGHUP` came since [`catch_reload`] or the last call.
+pub fn take_reload() -> bool {
+    RELOAD.swap(false, Ordering::Relaxed)
 }
 
 /// Sets a handler that does what is allowed in one. Interrupted system calls go on behind it.

@@ -1,0 +1,33 @@
+//! Plan files by build id: in a folder as `smark plan --serve` writes it, or on a server that hands out such a folder.
+
+use std::path::PathBuf;
+
+use super::rules::PlanStore;
+use crate::served_plans::served_path;
+
+/// Where the plan of a build id is; `None` if there is none.
+pub(super) fn find(store: &PlanStore, build_id: &str) -> Option<PathBuf> {
+    match store {
+        PlanStore::Folder(folder) => Some(folder.join(served_path(build_id))).filter(|path| path.is_file()),
+        PlanStore::Server(url) => fetch(url, build_id),
+    }
+}
+
+#[cfg(feature = "debuginfod")]
+fn fetch(url: &str, build_id: &str) -> Option<PathBuf> {
+    crate::debuginfod::fetch_plan(url, build_id)
+}
+
+#[cfg(not(feature = "debuginfod"))]
+fn fetch(_: &str, _: &str) -> Option<PathBuf> {
+    None
+}
+
+/// Why a server cannot be asked; `None` if it can.
+pub(super) const NO_SERVER: Option<&str> = if cfg!(feature = "debuginfod") {
+    None
+} else {
+    Some(
+        "this smark cannot ask servers for plans: build it with the feature `debuginfod`, or copy the plans into a folder",
+    )
+};
