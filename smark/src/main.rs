@@ -23,6 +23,8 @@ mod files;
 mod fix;
 mod getent;
 mod hit_stacks;
+mod hit_text;
+mod hit_tracks;
 mod html;
 mod http;
 mod inputs;
@@ -62,12 +64,15 @@ mod sources;
 mod spelling;
 mod stacks;
 mod symbols;
+mod terminal;
+mod terminal_keys;
 mod top;
 mod trace;
 mod units;
 mod uuid;
 mod values;
 mod verify;
+mod view;
 mod view_options;
 mod watch;
 
@@ -104,6 +109,8 @@ enum Command {
     Record(record::Record),
     Plan(plan::Plan),
     Report(report::Report),
+    #[command(hide = !cfg!(feature = "view"))]
+    View(view::RecordingView),
     Top(top::Top),
     Agent(agent::Agent),
     Explain(explain::Explain),
@@ -115,7 +122,7 @@ enum Command {
 impl Command {
     /// Whether settings change what it does.
     fn has_settings(&self) -> bool {
-        !matches!(self, Self::Report(_) | Self::Explain(_) | Self::Completions(_) | Self::Man(_))
+        !matches!(self, Self::Report(_) | Self::View(_) | Self::Explain(_) | Self::Completions(_) | Self::Man(_))
     }
 }
 
@@ -157,6 +164,7 @@ fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Resul
         Command::Record(record) => record_tables::run(record, console),
         Command::Plan(plan) => plan.run(console).map(ExitCode::from),
         Command::Report(report) => report.run(console),
+        Command::View(view) => view.run(console),
         Command::Top(top) => top.run(console),
         Command::Agent(agent) => agent.run(Smark::command(), console),
         Command::Explain(explain) => explain.run(console).map(ExitCode::from),

@@ -33,6 +33,12 @@ pub(crate) struct BadFilter {
 }
 
 impl BadFilter {
+    /// The error alone.
+    #[cfg(feature = "view")]
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
     /// The error, the filter, and a line with carets under the range.
     pub(crate) fn lines(&self) -> [String; 3] {
         // One column for each character.

@@ -24,6 +24,14 @@ pub(crate) struct Sources {
     file: Option<(String, Option<Arc<SourceFile>>)>,
 }
 
+/// A line of a source file with its number, from 1.
+#[cfg(feature = "view")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NumberedLine {
+    pub(crate) number: u32,
+    pub(crate) line: SourceLine,
+}
+
 #[derive(Debug)]
 struct SourceText {
     bytes: Vec<u8>,
@@ -46,6 +54,23 @@ impl Sources {
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         Some(SourceLine { text: text::from_bytes(line), is_newer: is_newer(source, image) })
+    }
+
+    /// The lines of a file from `around` before a line to `around` after it, with their numbers from 1. Empty if it has
+    /// no such line, or cannot be read. `image` is the path of the program.
+    #[cfg(feature = "view")]
+    pub(crate) fn around(&mut self, file: &str, number: u32, around: u32, image: &str) -> Vec<NumberedLine> {
+        let Some(source) = self.read(file) else { return Vec::new() };
+        let is_newer = is_newer(source, image);
+        let (first, last) = (number.saturating_sub(around).max(1), number.saturating_add(around));
+        let lines = (1..=last).zip(source.bytes.split(|byte| *byte == b'\n'));
+        let line = |(number, line): (u32, &[u8])| {
+            let line = line.get(..LONGEST).unwrap_or(line);
+            let text = text::from_bytes(line.strip_suffix(b"\r").unwrap_or(line));
+            NumberedLine { number, line: SourceLine { text, is_newer } }
+        };
+        let lines: Vec<NumberedLine> = lines.filter(|(number, _)| *number >= first).map(line).collect();
+        if lines.iter().any(|line| line.number == number) { lines } else { Vec::new() }
     }
 
     /// The source file of a marker; `None` if it cannot be read.

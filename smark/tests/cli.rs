@@ -457,3 +457,13 @@ fn the_help_of_watching_has_headings() {
     }
     assert!(folder.smark("trace", &["--help"]).1.contains("each site whose hits may not be the marker's passes"));
 }
+
+#[cfg(not(feature = "view"))]
+#[test]
+fn what_was_left_out_says_how_to_get_it() {
+    let folder = Folder::new("view");
+    let (status, out, err) = folder.smark("view", &["trace"]);
+    let said =
+        "smark: view: this smark was built without it; cargo install with --features view builds one that has it\n";
+    assert_eq!((status, out.as_str(), err.as_str()), (2, "", said));
+}

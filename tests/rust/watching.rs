@@ -71,6 +71,8 @@ cfg_if::cfg_if! {
         mod trait_objects;
         mod trees;
         mod unloaded;
+        #[cfg(feature = "view")]
+        mod view;
         mod whole_probes;
         mod whole_values_watched;
         mod whom;

@@ -3,11 +3,11 @@
 mod counts;
 mod ctf;
 mod html;
-mod pairs;
+pub(crate) mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
-mod recording;
+pub(crate) mod recording;
 mod stack_tally;
 mod timeline_options;
 

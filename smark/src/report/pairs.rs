@@ -14,11 +14,11 @@ use crate::narrow::HitQuery;
 
 /// The intervals that become slices.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
+pub(crate) struct Pairs {
     /// Each is a [`Question::Time`].
     pairs: Vec<Question>,
     /// The key of --time.
-    pub(super) key: Option<Names>,
+    pub(crate) key: Option<Names>,
 }
 
 impl Args for Pairs {
@@ -81,17 +81,23 @@ impl FromArgMatches for Pairs {
 
 impl Pairs {
     /// Whether a --key is the argument of this name.
-    pub(super) fn names(&self, argument: &str) -> bool {
+    pub(crate) fn names(&self, argument: &str) -> bool {
         self.pairs.iter().any(|question| question.names(argument))
     }
 
+    /// The pairs of these questions, each a [`Question::Time`].
+    #[cfg(feature = "view")]
+    pub(crate) fn of(pairs: Vec<Question>) -> Self {
+        Self { pairs, key: None }
+    }
+
     /// Whether no --pair was given.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
     /// The pairs with their sites, and the spans. `None` if there is no marker of a name, which is said.
-    pub(super) fn choose<B: SliceBegin>(
+    pub(crate) fn choose<B: SliceBegin>(
         &self,
         console: &Console,
         selected: &RecordedMarkers<'_>,
@@ -108,7 +114,7 @@ impl Pairs {
     }
 
     /// The questions how long the pairs take, and the spans. `None` if there is no marker of a name, which is said.
-    pub(super) fn questions(&self, console: &Console, selected: &RecordedMarkers<'_>) -> Option<Vec<Question>> {
+    pub(crate) fn questions(&self, console: &Console, selected: &RecordedMarkers<'_>) -> Option<Vec<Question>> {
         let is_given = |name: &str| {
             let mut given = self.pairs.iter();
             given.any(|question| question.asks_for(&span::begin(name)) || question.asks_for(&span::end(name)))

@@ -13,12 +13,14 @@ use simple_markers_resolver::marks::TaskPoint;
 use simple_markers_resolver::record::span;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::ctf::{self, Description, Events, SiteSelection};
+use simple_markers_tracer::ctf::{self, Description, Events, ReadError, SiteSelection};
+use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedArgument, PlannedSite};
 use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
 
 use crate::console::{Console, Status};
 use crate::end::Totals;
+use crate::hit_text::HitText;
 use crate::narrow::HitQuery;
 #[cfg(feature = "parquet")]
 use crate::parquet::DataSetEnd;
@@ -27,24 +29,27 @@ use crate::sinks::Sink;
 use crate::source::Source;
 use crate::{files, inputs};
 
+/// What is said of a recording without an end.
+pub(crate) const CUT_OFF: &str = "the recording was cut off: smark record did not end it, or is not at its end yet";
+
 /// The files of a recording.
-pub(super) struct Recording {
-    pub(super) folder: PathBuf,
-    pub(super) description: Description,
+pub(crate) struct Recording {
+    pub(crate) folder: PathBuf,
+    pub(crate) description: Description,
     plan: Plan,
     stream: files::Bytes,
     /// How it ended; `None` if it was cut off.
     end: Option<Json>,
     /// Its files, which are not overwritten.
-    pub(super) files: Vec<PathBuf>,
-    /// Whether all of it could be read so far.
-    status: Status,
+    pub(crate) files: Vec<PathBuf>,
+    /// What could not be read so far.
+    damages: Vec<String>,
     /// What becomes of doubtful values.
     doubtful: DoubtfulValues,
 }
 
 impl Recording {
-    pub(super) fn open(console: &Console, folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
+    pub(crate) fn open(console: &Console, folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
         let path = folder.join(ctf::DESCRIPTION);
         if folder.join(ctf::STRUCTURED).is_file() {
             bail!(
@@ -74,7 +79,7 @@ impl Recording {
         doubtful: DoubtfulValues,
     ) -> Self {
         let (folder, plan) = (folder.to_owned(), description.plan());
-        Self { folder, description, plan, stream, end, files, status: Status::Done, doubtful }
+        Self { folder, description, plan, stream, end, files, damages: Vec::new(), doubtful }
     }
 
     /// Opens a recording that a program wrote itself. It has no end: it is complete at any moment.
@@ -92,18 +97,19 @@ impl Recording {
         let maps = maps.collect::<anyhow::Result<Vec<files::Bytes>>>()?;
         let bytes: Vec<&[u8]> = maps.iter().map(|map| &**map).collect();
         let ConvertedRecording { description, stream, damages } = recording::convert(&metadata, &bytes);
-        let status = if damages.is_empty() { Status::Done } else { Status::Unreadable };
-        for (number, damage) in damages {
-            let path = files.get(number).map(|path| path.display().to_string()).unwrap_or_default();
-            console.error(&format!("{path}: {damage}"));
-        }
+        let damage = |(number, damage)| {
+            let path = files.get(number).map(|path: &PathBuf| path.display().to_string()).unwrap_or_default();
+            format!("{path}: {damage}")
+        };
+        let damages: Vec<String> = damages.into_iter().map(damage).collect();
+        damages.iter().for_each(|damage| console.error(damage));
         files.push(path);
         let (stream, end) = (files::Bytes::Unpacked(stream), Some(Json::Null));
-        Ok(Self { status, ..Self::new(folder, description, stream, end, files, doubtful) })
+        Ok(Self { damages, ..Self::new(folder, description, stream, end, files, doubtful) })
     }
 
     /// Says with `--verbose` which files are read, and how large they are.
-    pub(super) fn tell(&self, console: &Console) {
+    pub(crate) fn tell(&self, console: &Console) {
         for path in &self.files {
             match fs::metadata(path) {
                 Ok(file) => console.detail(&format!("{}: {} bytes", path.display(), file.len())),
@@ -113,7 +119,7 @@ impl Recording {
     }
 
     /// The markers that a pattern matches. Says which patterns match nothing.
-    pub(super) fn select(
+    pub(crate) fn select(
         &self,
         console: &Console,
         patterns: &[String],
@@ -130,53 +136,76 @@ impl Recording {
     }
 
     /// Its sites.
-    pub(super) fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// How it ended, as the file says it; null if a program wrote it itself. `None` if it was cut off.
-    pub(super) fn end(&self) -> Option<&Json> {
+    pub(crate) fn end(&self) -> Option<&Json> {
         self.end.as_ref()
     }
 
     /// Whether hits note the task that the thread ran.
-    pub(super) fn has_tasks(&self) -> bool {
+    pub(crate) fn has_tasks(&self) -> bool {
         self.plan.sites.iter().any(|site| site.notes_task)
     }
 
     /// Whether it has places of async runtimes where tasks do this.
-    pub(super) fn has(&self, what: TaskPoint) -> bool {
+    pub(crate) fn has(&self, what: TaskPoint) -> bool {
         let markers = &self.plan.markers;
         self.plan.sites.iter().any(|site| markers.get(site.marker).is_some_and(|it| it.task_point == Some(what)))
     }
 
     /// Whether a marker has an argument of this name.
-    pub(super) fn has_argument(&self, name: &str) -> bool {
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
         self.plan.sites.iter().flat_map(PlannedSite::own_arguments).any(|argument| *argument.text == *name)
     }
 
     /// How many hits were lost, as its end says; `None` if it was cut off.
     #[cfg(feature = "parquet")]
-    pub(super) fn lost_at_end(&self) -> Option<u64> {
+    pub(crate) fn lost_at_end(&self) -> Option<u64> {
         self.end.as_ref()?.get("lost")?.as_u64()
     }
 
     /// How it ended. `lost` is how many hits were lost, as far as they were read.
     #[cfg(feature = "parquet")]
-    pub(super) fn data_set_end(&self, lost: u64) -> DataSetEnd {
+    pub(crate) fn data_set_end(&self, lost: u64) -> DataSetEnd {
         let member = |name: &str| self.end.as_ref().and_then(|end| end.get(name));
         let stopped = member("stopped").and_then(Json::as_str).map(str::to_owned);
         DataSetEnd { lost, is_complete: self.end.is_some(), exit: member("exit").and_then(Json::as_i64), stopped }
     }
 
     /// Its hits. `status` is what is known so far.
-    pub(super) fn hits(&self, status: Status) -> Hits<'_> {
-        Hits { recording: self, lost: 0, is_whole: false, status: status.max(self.status) }
+    pub(crate) fn hits(&self, status: Status) -> Hits<'_> {
+        let damaged = if self.damages.is_empty() { Status::Done } else { Status::Unreadable };
+        Hits { recording: self, lost: 0, is_whole: false, status: status.max(damaged) }
+    }
+
+    /// The events of its stream.
+    pub(crate) fn events(&self) -> Events<'_> {
+        Events::new(&self.description, &self.plan, &self.stream).with_doubtful(self.doubtful)
+    }
+
+    /// What writes the texts of its hits.
+    pub(crate) fn text(&self) -> HitText {
+        let Description { kernel, functions, .. } = &self.description;
+        HitText::new(Texts::new(Box::new(kernel.clone())), Box::new(functions.clone()))
+    }
+
+    /// What an error in the stream is called.
+    pub(crate) fn error_text(&self, error: &ReadError) -> String {
+        format!("{}: {error}", self.folder.join(ctf::STREAM).display())
+    }
+
+    /// What could not be read when it was opened.
+    #[cfg(feature = "view")]
+    pub(crate) fn damages(&self) -> &[String] {
+        &self.damages
     }
 }
 
 /// The hits of a recording.
-pub(super) struct Hits<'a> {
+pub(crate) struct Hits<'a> {
     recording: &'a Recording,
     /// How many were lost while it was recorded.
     lost: u64,
@@ -188,13 +217,12 @@ pub(super) struct Hits<'a> {
 impl Hits<'_> {
     /// Hands on each hit, with the number of those that were lost before the end of its packet, until no
     /// more are wanted. Says what cannot be read if there is a console.
-    pub(super) fn each(
+    pub(crate) fn each(
         &mut self,
         console: Option<&Console>,
         take: &mut dyn FnMut(&Hit<'_>, u64) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<()> {
-        let Recording { folder, description, plan, stream, doubtful, .. } = self.recording;
-        let mut events = Events::new(description, plan, stream).with_doubtful(*doubtful);
+        let mut events = self.recording.events();
         loop {
             match events.next_event() {
                 Ok(Some(hit)) if take(&hit, events.lost())?.is_continue() => {}
@@ -204,7 +232,7 @@ impl Hits<'_> {
                 }
                 Err(error) => {
                     if let Some(console) = console {
-                        console.error(&format!("{}: {error}", folder.join(ctf::STREAM).display()));
+                        console.error(&self.recording.error_text(&error));
                     }
                     self.status = self.status.max(Status::Unreadable);
                 }
@@ -215,12 +243,12 @@ impl Hits<'_> {
     }
 
     /// How many were lost while they were recorded, as far as they were read.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Whether all of them could be read.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.is_whole && self.status != Status::Unreadable
     }
 }
@@ -243,7 +271,7 @@ impl Source for Hits<'_> {
             console.detail("no hits were lost while it was recorded");
         }
         if self.recording.end.is_none() {
-            console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
+            console.note(CUT_OFF);
         }
         Ok(self.status.into())
     }
@@ -264,7 +292,7 @@ fn threads(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The markers that the user wants.
-pub(super) struct RecordedMarkers<'a> {
+pub(crate) struct RecordedMarkers<'a> {
     plan: &'a Plan,
     selection: Selection,
     doubtful: DoubtfulValues,
@@ -272,13 +300,13 @@ pub(super) struct RecordedMarkers<'a> {
 
 impl<'a> RecordedMarkers<'a> {
     /// Their names.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
         names.filter(|name| self.selection.matches_name(name))
     }
 
     /// The names of the spans: those with a begin and an end whose sites have the id first.
-    pub(super) fn spans(&self) -> Vec<&'a str> {
+    pub(crate) fn spans(&self) -> Vec<&'a str> {
         let has_id = |name: &str| {
             let is_named = |marker: usize| self.plan.markers.get(marker).is_some_and(|it| *it.name == *name);
             let mut sites = self.plan.sites.iter().filter(|site| is_named(site.marker)).peekable();
@@ -293,12 +321,12 @@ impl<'a> RecordedMarkers<'a> {
     }
 
     /// Whether a pattern was given, and none of them matches.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         !self.selection.is_empty() && self.names().next().is_none()
     }
 
     /// Their sites where the filter and the question apply. Says which are left out.
-    pub(super) fn choose(&self, console: &Console, asked: &HitQuery<'_>) -> anyhow::Result<SiteSelection> {
+    pub(crate) fn choose(&self, console: &Console, asked: &HitQuery<'_>) -> anyhow::Result<SiteSelection> {
         let markers = &self.plan.markers;
         let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
         let (chosen, refused) = SiteSelection::new(self.plan, &keep, asked.filter, asked.question, self.doubtful);
@@ -309,7 +337,7 @@ impl<'a> RecordedMarkers<'a> {
 
 /// The patterns and the one folder among some operands; without one, the newest recording here that was not
 /// given a name.
-pub(super) fn operands(console: &Console, operands: &[PathBuf]) -> anyhow::Result<(Vec<String>, PathBuf)> {
+pub(crate) fn operands(console: &Console, operands: &[PathBuf]) -> anyhow::Result<(Vec<String>, PathBuf)> {
     let (patterns, folders) = inputs::operands(operands);
     match <[PathBuf; 1]>::try_from(folders) {
         Ok([folder]) => Ok((patterns, folder)),

@@ -1,31 +1,25 @@
 //! Hits as lines for people.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::plan::CallSide;
-use simple_markers_tracer::text::{Format, word};
 
 use super::calls::{OpenCalls, ReturnedCall, result_text};
 use super::line::HitLine;
 use super::sink::Setting;
 use crate::console::Console;
 use crate::hit_stacks::{self, HitStacks};
+use crate::hit_text::{HitText, marker_colour, seconds, task_text, thread_numbers};
 use crate::units::duration;
 
 /// Makes the line of a hit, with its stack behind it.
 pub(super) struct Text {
     start: u64,
-    /// By the number of the marker.
-    formats: HashMap<usize, Format>,
-    /// The texts of the kernel's events.
-    texts: Texts,
-    functions: Box<dyn FunctionNames>,
+    texts: HitText,
     colour: bool,
     has_tasks: bool,
     stacks: Option<Box<dyn HitStacks>>,
@@ -37,9 +31,8 @@ pub(super) struct Text {
 impl Text {
     pub(super) fn new(setting: Setting) -> Self {
         let Setting { start, names, functions, colour, has_tasks, stacks } = setting;
-        let texts = Texts::new(names);
-        let (formats, calls) = (HashMap::new(), OpenCalls::default());
-        Self { start, formats, texts, functions, colour, has_tasks, stacks, calls, line: String::new() }
+        let texts = HitText::new(Texts::new(names), functions);
+        Self { start, texts, colour, has_tasks, stacks, calls: OpenCalls::default(), line: String::new() }
     }
 
     /// Makes the line of a system call that returns with a hit.
@@ -63,22 +56,15 @@ impl Text {
     fn start(&mut self, hit: &Hit<'_>, name: &str) {
         let Hit { cpu, process, thread, .. } = *hit;
         let time = hit.time.saturating_sub(self.start);
-        let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
         let out = &mut self.line;
         // Writing to a String cannot fail.
-        let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(&hit.thread_name()));
-        let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
-        let _ = write!(out, "{numbers:<15} ");
+        let _ = write!(out, "{} [{cpu:>2}] {:<15} ", seconds(time), shown(&hit.thread_name()));
+        let _ = write!(out, "{:<15} ", thread_numbers(process, thread));
         if self.has_tasks {
-            let task = match hit.task() {
-                Some(Ok(Some(number))) => format!("task {number}"),
-                Some(Err(missing)) => format!("task <{}>", word(&missing)),
-                Some(Ok(None)) | None => String::new(),
-            };
-            let _ = write!(out, "{task:<12} ");
+            let _ = write!(out, "{:<12} ", task_text(hit));
         }
         let _ = match self.colour {
-            true => write!(out, "\u{1b}[1;{}m{}\u{1b}[0m: ", colour(name), shown(name)),
+            true => write!(out, "\u{1b}[1;{}m{}\u{1b}[0m: ", marker_colour(name), shown(name)),
             false => write!(out, "{}: ", shown(name)),
         };
     }
@@ -87,11 +73,11 @@ impl Text {
 impl HitLine for Text {
     fn line(&mut self, hit: &Hit<'_>) -> &str {
         self.line.clear();
-        if let Some((event, call)) = hit.marker.event.as_ref().and_then(|event| Some((event, event.call.as_ref()?))) {
+        if let Some(call) = hit.marker.event.as_ref().and_then(|event| event.call.as_ref()) {
             match call.side {
                 CallSide::Entry => {
                     let mut text = String::new();
-                    self.texts.write(event, hit, &mut text);
+                    self.texts.write(hit, &mut text);
                     self.calls.enter(hit, call, text);
                 }
                 CallSide::Return => {
@@ -104,14 +90,7 @@ impl HitLine for Text {
         }
         self.start(hit, &hit.marker.name);
         let from = self.line.len();
-        match &hit.marker.event {
-            Some(event) => self.texts.write(event, hit, &mut self.line),
-            None => {
-                let format = &hit.marker.format;
-                let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(format));
-                format.write_named(hit, &*self.functions, &mut self.line);
-            }
-        }
+        self.texts.write(hit, &mut self.line);
         escape(&mut self.line, from);
         self.line.push('\n');
         if let Some(stacks) = &mut self.stacks {
@@ -124,12 +103,6 @@ impl HitLine for Text {
         self.calls.tell(console);
         self.stacks.iter().for_each(|stacks| stacks.tell(console));
     }
-}
-
-/// The colour of the name of a marker (ECMA-48, SGR): the same in each run.
-fn colour(name: &str) -> u32 {
-    // Red, green, yellow, blue, magenta and cyan can be read on dark and on light ground.
-    31 + name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 6
 }
 
 /// Escapes what was appended to a text from a place on.

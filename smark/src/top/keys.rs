@@ -1,6 +1,7 @@
 //! What the keys of `smark top` mean, from the bytes that a terminal sends.
 
 use super::order::Sort;
+use crate::terminal_keys::{TerminalKey, terminal_keys};
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,29 +34,12 @@ pub(super) enum Key {
 /// The keys in some bytes. `is_answer` says that a line is being typed. A sequence of the terminal
 /// that is cut or unknown is no key.
 pub(super) fn keys(bytes: &[u8], is_answer: bool) -> Vec<Key> {
-    let mut keys = Vec::new();
-    let mut rest = bytes;
-    while let [first, more @ ..] = rest {
-        rest = more;
-        let key = match (*first, more) {
-            (0x1b, [b'[' | b'O', sequence @ ..]) => {
-                // Parameters, and one letter that ends it (ECMA-48, 5.4).
-                let end = sequence.iter().position(|byte| (0x40..0x7f).contains(byte));
-                let (sequence, after) = sequence.split_at(end.map_or(sequence.len(), |end| end + 1));
-                rest = after;
-                special(sequence)
-            }
-            (0x1b, []) => Some(Key::Escape),
-            // With the Alt key: nothing.
-            (0x1b, [_, after @ ..]) => {
-                rest = after;
-                None
-            }
-            (byte, _) => plain(byte, is_answer),
-        };
-        keys.extend(key);
-    }
-    keys
+    let key = |key| match key {
+        TerminalKey::Sequence(sequence) => special(sequence),
+        TerminalKey::Escape => Some(Key::Escape),
+        TerminalKey::Character(character) => plain(u8::try_from(character).ok()?, is_answer),
+    };
+    terminal_keys(bytes).into_iter().filter_map(key).collect()
 }
 
 fn special(sequence: &[u8]) -> Option<Key> {

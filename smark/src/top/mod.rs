@@ -9,7 +9,6 @@ mod receive;
 mod remote;
 mod screen;
 mod send;
-mod terminal;
 mod text;
 mod together;
 
@@ -28,11 +27,11 @@ use self::listen::Listener;
 use self::order::Sort;
 use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
-use self::terminal::Terminal;
 use self::text::View;
 use crate::address::Address;
 use crate::console::{Console, Status};
 use crate::quantity;
+use crate::terminal::Terminal;
 use crate::watch::{GroupChoice, Pids, end_after, explained, pids};
 
 /// Show the CPU time of each process and thread, exactly

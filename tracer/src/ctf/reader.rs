@@ -73,6 +73,8 @@ pub struct Events<'a> {
     content: &'a [u8],
     /// The offset of the rest.
     offset: usize,
+    /// The offset of the last event.
+    last: u64,
     discarded: u64,
     packets: u64,
     doubtful: DoubtfulValues,
@@ -89,7 +91,19 @@ impl<'a> Events<'a> {
             sites.insert((class, has_site.then_some(site.address.0)), (number, site));
         }
         let doubtful = DoubtfulValues::default();
-        Self { description, plan, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0, doubtful }
+        Self {
+            description,
+            plan,
+            stream,
+            sites,
+            next: 0,
+            content: &[],
+            offset: 0,
+            last: 0,
+            discarded: 0,
+            packets: 0,
+            doubtful,
+        }
     }
 
     /// The same, with what becomes of doubtful values.
@@ -102,6 +116,22 @@ impl<'a> Events<'a> {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.discarded
+    }
+
+    /// Where the last event that was read is in the stream, in bytes. [`Self::event_at`] reads it again.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.last
+    }
+
+    /// The hit of the event at an offset that [`Self::offset`] returned of the same stream.
+    ///
+    /// # Errors
+    ///
+    /// No event is there, as the stream has other bytes now.
+    pub fn event_at(&self, offset: u64) -> Result<Hit<'a>, ReadError> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.stream.get(offset..));
+        self.event(&mut Cursor(rest.unwrap_or_default())).map_err(|what| ReadError { offset, what })
     }
 
     /// How many packets were read.
@@ -123,6 +153,7 @@ impl<'a> Events<'a> {
             self.packet()?;
         }
         let offset = self.offset as u64;
+        self.last = offset;
         let before = self.content.len();
         let mut bytes = Cursor(self.content);
         match self.event(&mut bytes) {

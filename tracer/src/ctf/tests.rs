@@ -308,6 +308,7 @@ fn what_is_written_is_read() {
         assert_eq!((event.time, event.cpu, event.process, event.thread), (hit.time, hit.cpu, hit.process, hit.thread));
         assert_eq!((event.name, event.thread_name(), event.address), (hit.name, hit.thread_name(), hit.address));
         assert_eq!(json(&event), json(&hit));
+        assert_eq!(events.event_at(events.offset()), Ok(event.clone()));
         let format = Format::new(&hit.marker.format);
         let (mut one, mut other) = (String::new(), String::new());
         format.write(&hit, &mut one);
@@ -316,6 +317,8 @@ fn what_is_written_is_read() {
     }
     assert_eq!(events.next_event(), Ok(None));
     assert_eq!((events.lost(), events.packets()), (17, packets.len() as u64));
+    let cut = super::ReadError { offset: u64::MAX, what: ReadErrorKind::EventCut };
+    assert_eq!(events.event_at(u64::MAX), Err(cut));
 }
 
 /// Stacks are in front of the address of the site and of the values, in both forms of an event.

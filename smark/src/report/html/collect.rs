@@ -15,9 +15,9 @@ use simple_markers_tracer::pairs::{Pair, PairTally, Role, SliceBegin};
 use super::super::counts::CountedHits;
 use super::super::perfetto::tell_pair;
 use super::super::recording::Recording;
-use super::tracks::{PageTracks, TrackSubject};
 use crate::console::Console;
 use crate::count::ValueLimits;
+use crate::hit_tracks::{HitTracks, TrackSubject};
 use crate::html::{EvenSample, LongestSlices, PageSlice, RateBins};
 
 /// The most hits that are ticks.
@@ -134,7 +134,7 @@ pub(super) struct Collector<'a> {
     series_of: HashMap<usize, usize>,
     series: Vec<PageSeries>,
     rates: RateBins,
-    tracks: PageTracks,
+    tracks: HitTracks,
     ticks: EvenSample<Tick>,
     slices: LongestSlices,
     polls: OpenPolls,
@@ -153,7 +153,7 @@ pub(super) struct HitSummary {
     pub(super) pairs: Vec<CountedPair>,
     pub(super) series: Vec<PageSeries>,
     pub(super) rates: RateBins,
-    pub(super) tracks: PageTracks,
+    pub(super) tracks: HitTracks,
     pub(super) ticks: EvenSample<Tick>,
     /// In the order of their begins.
     pub(super) slices: Vec<PageSlice>,
@@ -202,7 +202,7 @@ impl<'a> Collector<'a> {
             rates: RateBins::new(series.len(), BINS.0, BINS.1),
             series_of,
             series,
-            tracks: PageTracks::default(),
+            tracks: HitTracks::default(),
             ticks: EvenSample::new(TICKS),
             slices: LongestSlices::new(SLICES),
             polls: OpenPolls::default(),

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::aggregate::IntervalKey;
-use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::plan::DoubtfulValues;
-use simple_markers_tracer::text::{Format, json_event, json_named};
+use simple_markers_tracer::text::{json_event, json_named};
 
 use super::super::recording::Recording;
 use super::collect::HitSummary;
+use crate::hit_text::HitText;
 use crate::html::{EvenSample, PageSlice};
 use crate::sinks::IntervalSites;
 
@@ -44,8 +44,7 @@ struct PairSites {
 /// Lists hits.
 pub(super) struct ListedHits<'a> {
     recording: &'a Recording,
-    formats: HashMap<usize, Format>,
-    texts: Texts,
+    texts: HitText,
     sample: EvenSample<(u64, String)>,
     bytes: usize,
     number: u64,
@@ -73,8 +72,7 @@ impl<'a> ListedHits<'a> {
         }
         Self {
             recording,
-            formats: HashMap::new(),
-            texts: Texts::new(Box::new(recording.description.kernel.clone())),
+            texts: recording.text(),
             sample: EvenSample::new(MOST),
             bytes: 0,
             number: 0,
@@ -155,17 +153,10 @@ impl<'a> ListedHits<'a> {
     /// The object of a hit: that of `smark report --json`, its number and its text.
     fn object(&mut self, hit: &Hit<'_>, number: u64) -> Json {
         let mut text = String::new();
+        self.texts.write(hit, &mut text);
         let mut object = match &hit.marker.event {
-            Some(event) => {
-                self.texts.write(event, hit, &mut text);
-                json_event(hit, &text)
-            }
-            None => {
-                let format = self.formats.entry(hit.site.marker);
-                let format = format.or_insert_with(|| Format::new(&hit.marker.format));
-                format.write_named(hit, &self.recording.description.functions, &mut text);
-                json_named(hit, &self.recording.description.functions)
-            }
+            Some(_) => json_event(hit, &text),
+            None => json_named(hit, &self.recording.description.functions),
         };
         if text.len() > LARGEST || object.to_string().len() > LARGEST {
             object = json!({

@@ -7,7 +7,6 @@ mod about;
 mod collect;
 mod listed;
 mod request;
-mod tracks;
 
 use std::process::ExitCode;
 
