@@ -61,6 +61,7 @@ mod show;
 mod sinks;
 mod source;
 mod sources;
+mod sparkline;
 mod spelling;
 mod stacks;
 mod symbols;

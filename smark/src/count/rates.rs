@@ -5,11 +5,7 @@ use std::time::Instant;
 
 use simple_markers_tracer::aggregate::MarkerCounts;
 
-/// The most intervals that are shown.
-const MOST: usize = 30;
-
-/// The bars, from the lowest to the highest. Nothing stands for none.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+use crate::sparkline::{MOST, bars};
 
 /// The hits of markers in the last intervals.
 #[derive(Clone, Debug, Default)]
@@ -51,11 +47,7 @@ impl RateHistory {
         let (hits, seconds) = history.intervals.back()?;
         let rate = |(hits, seconds): &(u64, f64)| *hits as f64 / seconds;
         let most = history.intervals.iter().map(rate).fold(0.0, f64::max);
-        let bar = |of: &(u64, f64)| match (rate(of) / most * BARS.len() as f64).ceil() as usize {
-            0 => ' ',
-            height => BARS.get(height - 1).copied().unwrap_or('█'),
-        };
-        Some((*hits as f64 / seconds, history.intervals.iter().map(bar).collect()))
+        Some((*hits as f64 / seconds, bars(history.intervals.iter().map(rate), most)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
+mod history;
 mod hits;
 mod keys;
 mod listen;
@@ -200,6 +201,7 @@ impl Top {
             }
             if Instant::now() >= due || after == Some(After::Read) {
                 table = source.read(console)?;
+                screen.add(&table);
                 due = Instant::now() + screen.every;
                 left = left.map(|left| left - 1);
                 after = Some(After::Draw);

@@ -1,13 +1,16 @@
 //! `smark top` on a terminal: what is shown, and what the keys change.
 
 use std::io::{self, Write as _};
+use std::num::NonZero;
 use std::time::Duration;
 
 use simple_markers_top::Table;
 
+use super::history::UsageHistory;
 use super::keys::{HELP, Key};
 use super::order::Sort;
 use super::text::{self, View};
+use crate::sparkline::MOST;
 
 /// What is shown of the last table.
 #[derive(Debug)]
@@ -26,7 +29,14 @@ pub(super) struct Screen {
     answer: Option<String>,
     /// What was wrong.
     note: Option<String>,
+    history: UsageHistory,
 }
+
+/// The least room for the bars of the last intervals.
+const LEAST_BARS: usize = 8;
+
+/// What stands above them.
+const BARS_HEADING: &str = "%CPU OVER TIME";
 
 /// What is to be done after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +50,13 @@ pub(super) enum After {
 
 impl Screen {
     pub(super) fn new(view: View, sort: Sort, every: Duration, colour: bool) -> Self {
-        Self { view, sort, every, colour, has_help: false, first: 0, rows: (0, 0), answer: None, note: None }
+        let history = UsageHistory::new(std::thread::available_parallelism().map_or(1, NonZero::get));
+        Self { view, sort, every, colour, has_help: false, first: 0, rows: (0, 0), answer: None, note: None, history }
+    }
+
+    /// Takes the table of an interval that has ended.
+    pub(super) fn add(&mut self, table: &Table) {
+        self.history.add(table);
     }
 
     /// Whether a line is being typed.
@@ -122,6 +138,17 @@ impl Screen {
             (None, None) if self.first > 0 => format!("from row {} of {}", self.first + 1, lines.len()),
             (None, None) => String::new(),
         };
+        let shown = || lines.iter().skip(self.first).take(room);
+        let heading = text::heading(text::has_hits(table));
+        // Two blanks are before the bars.
+        let longest = shown().map(|line| line.text.chars().count()).chain([heading.chars().count()]).max().unwrap_or(0);
+        let most = width.saturating_sub(longest + 2).min(MOST);
+        let most = if most < LEAST_BARS { 0 } else { most };
+        let (first_bar, all_room) =
+            (width - most.min(width), width.saturating_sub(summary.chars().count() + 2).min(MOST));
+        let all = if all_room < LEAST_BARS { String::new() } else { self.history.all(all_room) };
+        let summary = behind(&summary, width.saturating_sub(all.chars().count()), &all);
+        let heading = if most < BARS_HEADING.len() { heading } else { behind(&heading, first_bar, BARS_HEADING) };
         let mut screen = String::from("\u{1b}[H");
         let mut add = |text: &str, style: &str| {
             let cut: String = text.chars().take(width).collect();
@@ -133,12 +160,16 @@ impl Screen {
         };
         add(&summary, "");
         add(&note, "");
-        add(&text::heading(text::has_hits(table)), REVERSE);
+        add(&heading, REVERSE);
         if self.has_help {
             HELP.iter().take(room).for_each(|line| add(line, ""));
         } else {
-            for line in lines.iter().skip(self.first).take(room) {
-                add(&line.text, if line.has_ended { DIM } else { "" });
+            for line in shown() {
+                let bars = line.process.filter(|_| most > 0).map(|pid| self.history.process(pid, most));
+                let bars = bars.unwrap_or_default();
+                // The latest is at the right.
+                let text = behind(&line.text, width.saturating_sub(bars.chars().count()), &bars);
+                add(&text, if line.has_ended { DIM } else { "" });
             }
         }
         // Without the end of the last line, which would scroll the screen.
@@ -154,6 +185,14 @@ impl Screen {
         out.write_all(text.as_bytes())?;
         out.flush()
     }
+}
+
+/// A text with another one behind it, from a column on.
+fn behind(text: &str, column: usize, other: &str) -> String {
+    if other.is_empty() {
+        return text.to_owned();
+    }
+    format!("{text:column$}{other}")
 }
 
 const REVERSE: &str = "\u{1b}[7m";
@@ -193,6 +232,25 @@ mod tests {
         // Fewer rows than before.
         assert!(screen.draw(&table(2), (50, 10)).contains("p1\u{1b}[K"));
         assert!(!screen.draw(&table(2), (5, 0)).contains("p1"));
+    }
+
+    #[test]
+    fn bars_are_where_there_is_room() {
+        let mut screen = Screen::new(View::default(), Sort::Cpu, Duration::from_secs(1), false);
+        screen.history = UsageHistory::new(2);
+        (0..40).for_each(|_| screen.add(&table(2)));
+        let lines = |screen: &mut Screen, width| {
+            let drawn = screen.draw(&table(2), (width, 6)).replace("\u{1b}[K", "").replace("\u{1b}[H", "");
+            drawn.split("\r\n").map(str::to_owned).collect::<Vec<_>>()
+        };
+        let wide = lines(&mut screen, 130);
+        assert!(wide[0].ends_with(&format!("  {}", "▄".repeat(30))), "{wide:?}");
+        assert!(wide[2].ends_with(&format!("NAME{}%CPU OVER TIME", " ".repeat(49))), "{wide:?}");
+        assert_eq!(wide[3].trim_end_matches('▄').trim_end(), "       1  50.00    1:01.00         7      0 ns p1");
+        assert_eq!((wide[3].matches('▄').count(), wide[3].chars().count()), (30, 130));
+        // Fewer columns have fewer bars, and then none.
+        assert_eq!(lines(&mut screen, 80)[3].matches('▄').count(), 27);
+        assert!(lines(&mut screen, 58).iter().all(|line| !line.contains('▄')));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) struct Line {
     pub(super) text: String,
     /// Whether the process or thread has ended.
     pub(super) has_ended: bool,
+    /// The number of the process; `None` if it is a thread.
+    pub(super) process: Option<u32>,
 }
 
 /// The names of the columns.
@@ -47,7 +49,7 @@ pub(super) fn lines(table: &Table, view: View, has_hits: bool) -> Vec<Line> {
             duration(usage.longest_wait),
             shown(name),
         );
-        lines.push(Line { text, has_ended });
+        lines.push(Line { text, has_ended, process: (!is_thread).then_some(number) });
     };
     for process in &table.processes {
         add(process.pid, &process.usage, process.hits, &process.name, process.has_ended, false);
