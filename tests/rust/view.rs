@@ -219,6 +219,57 @@ fn thread(hit: &Json) -> String {
     if process == thread { process.to_string() } else { format!("{process}/{thread}") }
 }
 
+/// Spans, with a number that JSON has as a text.
+const SPANS: &str = r#"
+#include "simple_marker.h"
+#include "simple_span.h"
+__attribute__((noinline)) void query(unsigned long n) {
+    simple_span(db:query, "query %lu", n);
+    __asm__ volatile("nop");
+}
+int main(void) {
+    for (unsigned long i = 0; i < 5; i++) query(-1ul - i);
+    return 0;
+}
+"#;
+
+#[test]
+fn spans_are_pairs_and_stacks_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if !can_watch() || find("setsid").is_none() {
+        return;
+    }
+    let program = compile(folder.path(), "spans", SPANS, &["-fno-omit-frame-pointer"]);
+    let recording = folder.path().join("trace");
+    let mut record = Command::new(smark());
+    tools::run(record.args(["record", "--stack", "-o"]).arg(&recording).arg("--").arg(&program));
+    let hits = hits(&recording);
+    let names: Vec<&str> = hits.iter().map(|hit| hit["marker"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["db:query_begin", "db:query_end"].repeat(5));
+    let mut view = view(&recording, &[], (80, 50));
+    let screen = view.wait_for_text("details of hit 1 ");
+    assert_eq!(value(&hits[0], "n"), &u64::MAX.to_string());
+    assert!(
+        has_line(&screen, "  n ", &u64::MAX.to_string()) && !screen.contains(&format!("\"{}", u64::MAX)),
+        "{screen}"
+    );
+    assert!(has_line(&screen, "pair ", "to hit 2") && screen.contains('┴') && screen.contains('─'), "{screen}");
+    // The frames from the innermost on.
+    let from = screen.lines().position(|line| line.trim_end() == "stack").expect("a stack");
+    let frames = hits[0]["stack"].as_array().expect("frames").iter().flat_map(|frame| frame["functions"].as_array());
+    let functions: Vec<&str> = frames.flatten().map(|it| it["function"].as_str().expect("a name")).collect();
+    assert_eq!(functions[0], "query");
+    for (line, function) in screen.lines().skip(from + 1).zip(&functions) {
+        assert!(line.starts_with(&format!("  {function} ")), "{line}");
+    }
+    view.keys("p");
+    view.wait_for("the end of the span", |screen| {
+        has_line(screen, "pair ", "since hit 1") && screen.contains("of hit 2")
+    });
+    view.keys("q");
+    assert_eq!(view.end().0, Some(0));
+}
+
 #[test]
 fn the_terminal_is_as_before_at_every_end() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -150,9 +150,10 @@ impl<'a> RecordedHits<'a> {
             write_lines(&tree, shown.language, 4, &mut text);
             Some(text)
         });
-        let mut text = tree.unwrap_or_else(|| match value {
-            Value::Number { bits, kind: NumberKind::Pointer, .. } => format!("{bits:#x}"),
-            value => json_value(value).to_string(),
+        let mut text = tree.unwrap_or_else(|| match (value, value.integer()) {
+            (Value::Number { bits, kind: NumberKind::Pointer, .. }, _) => format!("{bits:#x}"),
+            (_, Some(number)) => number.to_string(),
+            (value, None) => json_value(value).to_string(),
         });
         if let Some(name) = argument.names.as_ref().and_then(|names| value.name(names)) {
             // Writing to a String cannot fail.

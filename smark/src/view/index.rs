@@ -39,7 +39,7 @@ pub(super) struct RecordingIndex {
     pub(super) pairs: Vec<String>,
     /// How many hits were lost while it was recorded.
     pub(super) lost: u64,
-    /// What else is to be said of the recording, each a sentence.
+    /// What else is to be said of the recording, each a sentence without control characters.
     pub(super) notes: Vec<String>,
 }
 

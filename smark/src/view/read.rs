@@ -1,5 +1,6 @@
 //! Reads a recording from its begin to its end: all of it for the index, and what a filter needs.
 
+use simple_markers_resolver::text::shown;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::ctf::SiteSelection;
 use simple_markers_tracer::pairs::Pair;
@@ -39,7 +40,7 @@ pub(super) fn index(recording: &Recording, pairs: Vec<Pair<PairBegin>>) -> (Reco
     }
     let mut index = maker.finish();
     index.lost = events.lost();
-    index.notes = errors.clone();
+    index.notes = errors.iter().map(|error| shown(error).into_owned()).collect();
     if recording.end().is_none() {
         index.notes.push(CUT_OFF.to_owned());
     }
