@@ -22,6 +22,7 @@ mod export;
 mod files;
 mod fix;
 mod getent;
+mod hit_origin;
 mod hit_stacks;
 mod hit_text;
 mod hit_tracks;
@@ -39,9 +40,15 @@ mod marks;
 mod metrics;
 mod narrow;
 mod new_folder;
+#[cfg(not(feature = "otlp"))]
+mod no_otlp;
 mod note_options;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod otlp_option;
 mod output;
 mod pager;
+mod pair_tally;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plan;

@@ -6,15 +6,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
-use simple_markers_tracer::plan::{DoubtfulValues, StackNotes};
+use simple_markers_tracer::plan::StackNotes;
 use simple_markers_tracer::record::stack::StackSettings;
 use simple_markers_tracer::sys::Mode;
 
 use self::hits_to::HitsTo;
 use crate::console::Console;
 use crate::count::{Names, TimedInterval, names, timed};
+use crate::hit_origin::{HitOrigin, HitQuestion};
 use crate::hit_stacks::HitStacks;
+use crate::otlp_option::{OtlpOption, OtlpSettings};
 use crate::quantity;
 use crate::rates;
 use crate::sinks::{Form, Setting, SlowIntervals};
@@ -44,26 +47,28 @@ pub(crate) struct Trace {
     #[command(flatten)]
     form: Form,
     /// Write the hits to this file, so that they do not mix with what the program prints
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "otlp")]
     output: Option<PathBuf>,
     /// Overwrite the output file if it exists
     #[arg(long, requires = "output")]
     force: bool,
     /// Instead of hits, print how often each marker was hit in each interval of this length, 100ms for example; for sums see
     /// `smark count --every`
-    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "task", "polls", "limit", "buffer"])]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "kstack", "task", "polls", "limit", "buffer", "otlp"])]
     every: Option<Duration>,
     #[command(flatten)]
     stacks: StackOptions,
-    /// With --slow, the intervals: from marker A to the next marker B in the same thread, or the spans of a name
-    #[arg(long, value_name = "A..B|SPAN", value_parser = marker_interval, requires = "slow", conflicts_with = "every")]
+    /// With --slow or --otlp, the intervals: from marker A to the next marker B in the same thread, or the spans of a name
+    #[arg(long, value_name = "A..B|SPAN", value_parser = marker_interval, requires = "of_intervals", conflicts_with = "every")]
     time: Option<TimedInterval>,
     /// With --time, these arguments tell which A a B belongs to, in any thread of the process
     #[arg(long, value_name = "ARG,..", requires = "time", value_parser = names)]
     key: Option<Names>,
     /// Print only the intervals of --time that take this long or longer, each with the hits of its thread or its key
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time", group = "of_intervals")]
     slow: Option<Duration>,
+    #[command(flatten)]
+    otlp: OtlpOption,
     #[command(flatten)]
     task: TaskOption,
     #[command(flatten)]
@@ -100,6 +105,9 @@ EXAMPLES
       smark trace --time request:begin..request:end --slow 10ms -e sched:sched_switch -p $(pidof server)
   Which task of tokio passes a marker:
       smark trace --task http:request -p $(pidof server)
+  To OpenTelemetry: the hits as log records, and each request as a span:
+      smark trace --otlp=http://collector:4318 -p $(pidof server)
+      smark trace --time request:begin..request:end --otlp=http://collector:4318 -p $(pidof server)
   What happens in a container:
       smark trace --container web
   What the kernel did in the meantime, in the same order:
@@ -121,29 +129,33 @@ struct TraceOptions {
 enum Print {
     /// Each hit.
     Hits { form: Form, mode: Mode, stacks: StackSettings, slow: Option<SlowIntervals> },
+    /// Nothing: the hits are sent.
+    Sent { settings: Box<OtlpSettings>, mode: Mode, question: HitQuestion },
     /// How often each marker was hit in each interval.
     Rates { every: Duration, json: bool },
 }
 
 impl Trace {
     fn options(self) -> anyhow::Result<TraceOptions> {
-        let Self { watch, form, output, force, every, stacks, task, time, key, slow, buffer } = self;
-        let mut print = match every {
-            Some(every) => Print::Rates { every, json: form.json },
-            None => {
-                let stacks = stacks.settings();
-                let slow = slow.zip(time).map(|(least, time)| SlowIntervals {
-                    question: time.question(key.as_ref(), Vec::new(), false, StackNotes::default()),
-                    least,
-                    doubtful: DoubtfulValues::default(),
-                });
+        let Self { watch, form, output, force, every, stacks, task, time, key, slow, otlp, buffer } = self;
+        let intervals = time.map(|time| time.question(key.as_ref(), Vec::new(), false, StackNotes::default()));
+        let otlp = otlp.settings()?;
+        let watch = watch.options_of_hits(task)?;
+        let (doubtful, stacks) = (watch.doubtful(), stacks.settings());
+        let print = match (every, otlp) {
+            (Some(every), _) => Print::Rates { every, json: form.json },
+            (None, Some(settings)) => {
+                if stacks.is_any() {
+                    bail!("--otlp: stacks are not sent");
+                }
+                let question = HitQuestion { intervals, doubtful, is_json: form.json, is_live: true };
+                Print::Sent { settings, mode: buffer.mode(StackSettings::NONE), question }
+            }
+            (None, None) => {
+                let slow = slow.zip(intervals).map(|(least, question)| SlowIntervals { question, least, doubtful });
                 Print::Hits { form, mode: buffer.mode(stacks), stacks, slow }
             }
         };
-        let watch = watch.options_of_hits(task)?;
-        if let Print::Hits { slow: Some(slow), .. } = &mut print {
-            slow.doubtful = watch.doubtful();
-        }
         Ok(TraceOptions { watch, output, force, print })
     }
 
@@ -155,6 +167,20 @@ impl Trace {
             Print::Rates { every, json } => {
                 let result = rates::run(watch, every, json, colour, console, &mut hits_to);
                 hits_to.keep_if(result)
+            }
+            Print::Sent { settings, mode, question } => {
+                let origin = HitOrigin::here(watch.name())?;
+                let watching = watch.start(console, mode)?;
+                let setting = Setting {
+                    start: watching.started,
+                    names: events::names(&watching.plan),
+                    functions: Box::new(watching.functions(console)),
+                    colour,
+                    has_tasks: watching.watch.notes_tasks,
+                    stacks: None,
+                };
+                let sink = settings.hits(console, setting, origin, question)?;
+                drain(watching, sink, console)
             }
             Print::Hits { form, mode, stacks, slow } => {
                 let started = watch.start(console, mode);

@@ -32,6 +32,10 @@ cfg_if::cfg_if! {
         mod memory_images;
         mod names;
         mod order;
+        #[cfg(feature = "otlp")]
+        mod otlp;
+        #[cfg(feature = "otlp")]
+        mod otlp_faults;
         mod partial_values;
         #[cfg(feature = "parquet")]
         mod parquet;

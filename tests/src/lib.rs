@@ -28,6 +28,8 @@ pub mod matrix;
 pub mod metrics_page;
 pub mod notes;
 pub mod oracle;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod own_views;
 pub mod page;
 pub mod second_opinion;

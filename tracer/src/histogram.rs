@@ -76,6 +76,16 @@ impl Durations {
         self.counts.iter().sum()
     }
 
+    /// The middle of each bucket that is not empty, and how many are in it. It is between the shortest and the longest.
+    pub fn middles(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (min, max) = (self.min, self.max.max(self.min));
+        let filled = (0..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        filled.map(move |(bucket, count)| {
+            let (low, high) = fine_range(bucket);
+            ((low + (high - low) / 2).clamp(min, max), *count)
+        })
+    }
+
     /// Adds one.
     pub fn count_one(&mut self, duration: u64) {
         let is_first = self.max == 0 && self.count() == 0;

@@ -1,5 +1,6 @@
 //! Which events are the begin and the end of slices.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use simple_markers_record::span;
@@ -7,7 +8,7 @@ use simple_markers_record::span;
 use crate::aggregate::{IntervalKey, IntervalSubject, Intervals, Question, StartOutcome, UnmatchedHits};
 use crate::ctf::SiteSelection;
 use crate::hit::Hit;
-use crate::plan::{Aggregate, Pairing};
+use crate::plan::{Aggregate, Pairing, Plan, PlannedArgument, StackNotes};
 use crate::recorded_members::RecordedInputs;
 
 /// What is kept of an event that may be the begin of slices.
@@ -35,6 +36,36 @@ pub struct Pair<B> {
     sites: SiteSelection,
     open: Intervals<B>,
     tally: PairTally,
+}
+
+/// The question how long the spans of a name take.
+#[must_use]
+pub fn span_question(name: &str) -> Question {
+    Question::Time {
+        from: span::begin(name),
+        to: span::end(name),
+        key: IntervalSubject::Arguments(vec![span::ID.into()]),
+        by: Vec::new(),
+        is_split: false,
+        notes: StackNotes::default(),
+    }
+}
+
+/// The names of the spans of a plan, of the markers with names that `is_wanted` accepts: those with a begin and an end whose
+/// sites have the id first.
+pub fn spans(plan: &Plan, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let names = plan.markers.iter().map(|marker| &*marker.name).filter(|name| is_wanted(name));
+    let names: BTreeSet<&str> = names.collect();
+    let has_id = |name: &str| {
+        let is_named = |marker: usize| plan.markers.get(marker).is_some_and(|it| *it.name == *name);
+        let mut sites = plan.sites.iter().filter(|site| is_named(site.marker)).peekable();
+        let is_id = |argument: &PlannedArgument| *argument.text == *span::ID;
+        sites.peek().is_some() && sites.all(|site| site.own_arguments().first().is_some_and(is_id))
+    };
+    let spans = names.iter().filter_map(|begin| span::of_begin(begin));
+    let is_span =
+        |name: &&str| names.contains(&*span::end(name)) && has_id(&span::begin(name)) && has_id(&span::end(name));
+    spans.filter(is_span).map(str::to_owned).collect()
 }
 
 /// What became of the events of a pair.
@@ -100,6 +131,17 @@ impl<B: SliceBegin> Pair<B> {
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.has_key
+    }
+
+    /// The arguments whose values tell which begin an end belongs to. Empty if it is the thread.
+    #[must_use]
+    pub fn keys(&self) -> &[Arc<str>] {
+        &self.keys
+    }
+
+    /// Takes the sites of another one, which was made of a plan that has grown.
+    pub fn take_sites(&mut self, newer: Self) {
+        self.sites = newer.sites;
     }
 
     /// Whether these arguments tell which begin an end belongs to.

@@ -86,7 +86,8 @@ impl ShownType {
     }
 
     /// A value as JSON (`docs/json.md`); `None` for one that is not of this type.
-    pub(crate) fn json(&self, value: &Value<'_>, hit: &Hit<'_>, names: &dyn FunctionNames) -> Option<Json> {
+    #[must_use]
+    pub fn json(&self, value: &Value<'_>, hit: &Hit<'_>, names: &dyn FunctionNames) -> Option<Json> {
         serde_json::to_value(self.named_tree(value, hit, names)?).ok()
     }
 }

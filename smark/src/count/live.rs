@@ -11,7 +11,7 @@ use simple_markers_tracer::{Hit, Plan};
 use super::answer::Answer;
 use super::export::CountExport;
 use super::heat::HeatMap;
-use super::metrics::MetricsPage;
+use super::metrics::CountMetrics;
 use super::question::ValueLimits;
 use super::rates::RateHistory;
 use super::screen::CountScreen;
@@ -33,8 +33,8 @@ pub(super) struct Live {
     pub(super) heat: Option<HeatMap>,
     /// How often markers were passed of late; `None` if it is not shown.
     pub(super) rates: Option<RateHistory>,
-    /// The page for Prometheus; `None` if there is none.
-    pub(super) metrics: Option<MetricsPage>,
+    /// The metrics for Prometheus and OpenTelemetry.
+    pub(super) metrics: CountMetrics,
     /// Says what the frames of stacks are; `None` if they are not counted.
     pub(super) stacks: Option<Stacks>,
     /// The shortest time that is measured.
@@ -89,7 +89,6 @@ impl Sink for Live {
             if Instant::now() >= due {
                 self.next = Some(Instant::now() + every);
                 let answer = self.answer(plan, session)?;
-                self.metrics.iter_mut().for_each(|page| page.update(&answer, self.kept.top));
                 if let Some(rates) = &mut self.rates {
                     rates.add(Instant::now(), &answer.counts.markers);
                 }
@@ -99,9 +98,9 @@ impl Sink for Live {
         if let Some(heat) = self.heat.as_mut().filter(|heat| sys::now() >= heat.due()) {
             heat.add(sys::now(), &session.durations()?);
         }
-        if self.metrics.as_ref().is_some_and(|page| Instant::now() >= page.due) {
+        if self.metrics.due().is_some_and(|due| Instant::now() >= due) {
             let answer = self.counts(plan, session)?;
-            self.metrics.iter_mut().for_each(|page| page.update(&answer, self.kept.top));
+            self.metrics.update(&answer, plan, self.kept.top);
         }
         if let Some(limit) = self.limit {
             if self.counts(plan, session)?.hits() >= limit {
@@ -110,11 +109,11 @@ impl Sink for Live {
         }
         let left = self.next.map(|due| due.saturating_duration_since(Instant::now()));
         let heat = self.heat.as_ref().map(|heat| Duration::from_nanos(heat.due().saturating_sub(sys::now())));
-        let page = self.metrics.as_ref().map(|page| page.due.saturating_duration_since(Instant::now()));
+        let metrics = self.metrics.due().map(|due| due.saturating_duration_since(Instant::now()));
         Ok(left
             .into_iter()
             .chain(heat)
-            .chain(page)
+            .chain(metrics)
             .chain(self.limit.map(|_| LOOK))
             .min()
             .map_or(Next::Wait, Next::WaitFor))
@@ -136,9 +135,13 @@ impl Sink for Live {
         if let Some(export) = &self.export {
             export.write(&answer, totals, console)?;
         }
+        let members = self.metrics.end(&answer, plan, self.kept.top, console);
         if self.json {
             let totals = Totals { unfiltered: answer.unfiltered(), ..totals.clone() };
-            end::write(&mut io::stdout().lock(), totals.json(None, Some(answer.uncounted())))?;
+            let mut totals = totals.json(None, Some(answer.uncounted()));
+            let members = members.into_iter().map(|(name, value)| (name.to_owned(), value));
+            totals.as_object_mut().into_iter().for_each(|all| all.extend(members.clone()));
+            end::write(&mut io::stdout().lock(), totals)?;
         }
         answer.tell(console);
         self.stacks.iter().for_each(|stacks| stacks.tell(console));

@@ -27,11 +27,14 @@ use simple_markers_tracer::sys::Mode;
 
 use self::export::{CountExport, StackExport};
 use self::live::Live;
-use self::metrics::MetricsPage;
+use self::metrics::{CountMetrics, MetricsPage};
 use self::rates::RateHistory;
 use self::screen::CountScreen;
 use crate::address::Address;
 use crate::console::Console;
+use crate::hit_origin::HitOrigin;
+use crate::metrics::FamilyOutput;
+use crate::otlp_option::{OtlpOption, OtlpSettings};
 use crate::quantity;
 use crate::source::drain;
 use crate::watch::{self, Buffer, STATUS, Watch, under_heading};
@@ -88,6 +91,8 @@ pub(crate) struct Count {
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<Address>,
     #[command(flatten)]
+    otlp: OtlpOption,
+    #[command(flatten)]
     export: StackExport,
     #[command(flatten)]
     buffer: Buffer,
@@ -112,6 +117,8 @@ EXAMPLES
       smark count --time queue:submit..queue:complete --key tag -- ./server
   For Prometheus, until it is stopped:
       smark count --time queue:submit..queue:complete --key tag --metrics :9112 -p $(pidof server)
+  The same for a collector of OpenTelemetry, every 10 seconds:
+      smark count --time queue:submit..queue:complete --key tag --otlp=http://collector:4318 -p $(pidof server)
   How long the spans db:query take:
       smark count --time db:query -- ./server
   Why requests are slow: on a CPU, queued for one, or blocked:
@@ -133,13 +140,15 @@ struct CountOptions {
     json: bool,
     /// Where Prometheus is answered; `None` if it is not.
     metrics: Option<Address>,
+    /// Where metrics are sent to; `None` if they are not.
+    otlp: Option<Box<OtlpSettings>>,
     /// What is written besides the table.
     export: Option<CountExport>,
 }
 
 impl Count {
     fn options(self) -> anyhow::Result<CountOptions> {
-        let Self { watch, ask, key, split, blocked, oncpu, every, json, metrics, export, buffer } = self;
+        let Self { watch, ask, key, split, blocked, oncpu, every, json, metrics, otlp, export, buffer } = self;
         let notes = StackNotes { blocked, on_cpu: oncpu };
         let (kept, question) = (ask.kept(), ask.question(key.as_ref(), split, notes));
         let export = export.export(&question, json)?;
@@ -153,23 +162,31 @@ impl Count {
             every,
             json,
             metrics,
+            otlp: otlp.settings()?,
             export,
         })
     }
 
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let CountOptions { watch, mode, kept, every, json, metrics, export } = self.options()?;
+        let CountOptions { watch, mode, kept, every, json, metrics, otlp, export } = self.options()?;
         // Before anything is started.
-        let metrics = metrics.map(|address| MetricsPage::start(&address)).transpose()?;
-        if let Some(page) = &metrics {
+        let mut outputs: Vec<Box<dyn FamilyOutput>> = Vec::new();
+        if let Some(address) = metrics {
+            let page = MetricsPage::start(&address)?;
             console.note(&format!("metrics at http://{}/metrics", page.address));
+            outputs.push(Box::new(page));
         }
+        let program = watch.name();
         let has_table = !json && !export.as_ref().is_some_and(CountExport::takes_stdout);
         let is_terminal = io::stdout().is_terminal() && has_table;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));
         let (question, limit, is_verbose) = (watch.question.clone(), watch.limit, watch.verbose);
         let floor = if let Question::Time { .. } = question { watch.floor() } else { None };
         let watching = watch.start(console, mode)?;
+        if let Some(settings) = otlp {
+            outputs.push(settings.counts(console, HitOrigin::here(program)?, watching.started)?);
+        }
+        let metrics = CountMetrics::new(outputs);
         let (next, screen) = (every.map(|every| Instant::now() + every), CountScreen { is_terminal, lines: 0 });
         let has_stacks = matches!(question, Question::Stacks { .. }) || question.notes().are_wanted();
         let stacks = has_stacks.then(|| watching.stacks(console));

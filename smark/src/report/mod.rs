@@ -2,12 +2,14 @@
 
 mod counts;
 mod ctf;
+mod help;
 mod html;
 pub(crate) mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
 pub(crate) mod recording;
+mod sent;
 mod stack_tally;
 mod timeline_options;
 
@@ -27,6 +29,7 @@ use simple_markers_tracer::plan::{DoubtfulValues, StackNotes, TASK};
 
 use self::counts::{CountedHits, Counts};
 use self::ctf::TraceFolder;
+use self::help::{EXAMPLES, STATUS};
 use self::html::PageRequest;
 use self::pairs::Pairs;
 #[cfg(feature = "parquet")]
@@ -38,8 +41,10 @@ use self::timeline_options::TimelineOptions;
 use crate::choice::Strict;
 use crate::console::{Console, Status};
 use crate::count::{Ask, Flames, ValueLimits};
+use crate::hit_origin::HitQuestion;
 use crate::hit_stacks::{HitStacks, KnownStacks};
 use crate::narrow::{self, HitQuery};
+use crate::otlp_option::{OtlpOption, OtlpSettings};
 use crate::pager::Pager;
 use crate::quantity;
 use crate::sinks::{Form, HitFilter, Setting, Sink, SlowIntervals};
@@ -94,7 +99,7 @@ pub(crate) struct Report {
     #[arg(long, hide = true)]
     oncpu: bool,
     /// Print the number of hits of each marker
-    #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
+    #[arg(long, conflicts_with_all = ["by", "hist", "time", "otlp"])]
     count: bool,
     // Before `ask`, which takes the value of --time away.
     #[command(flatten)]
@@ -105,10 +110,12 @@ pub(crate) struct Report {
     ask: Ask,
     /// With --time, print only the intervals that took this long or longer, each with the hits of its thread or its key. --where
     /// chooses hits before
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time", conflicts_with = "by")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "time", conflicts_with_all = ["by", "otlp"])]
     slow: Option<Duration>,
+    #[command(flatten)]
+    otlp: OtlpOption,
     /// Write the hits for another tool
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time", "otlp"])]
     to: Option<ReportTarget>,
     /// Write to this file, or for ctf and parquet to this folder, which must not exist
     #[arg(short, long, value_name = "FILE|DIR", requires = "to", required_if_eq_any([("to", "ctf"), ("to", "parquet")]))]
@@ -159,40 +166,6 @@ enum ReportInclude {
     All,
 }
 
-const EXAMPLES: &str = "\
-EXAMPLES
-  The hits of a recording, as smark trace prints them:
-      smark record -o trace -- ./server
-      smark report trace
-  Only some of them:
-      smark report --where 'tag > 100 && status != 0' 'queue:*' trace
-  How often each marker was passed:
-      smark report --count trace
-  How long the spans db:query took:
-      smark report --time db:query trace
-  How long requests took, told apart by their tags:
-      smark report --time queue:submit..queue:complete --key tag trace
-  For a program to read:
-      smark report --json trace | jq .args
-  A timeline for https://ui.perfetto.dev, with requests and dispatches as slices:
-      smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag \\
-          --pair queue:dispatch..queue:dispatch_return trace
-  The same with arrows from hit to hit of a request, the length of the queue, and what ran on each CPU:
-      smark record -o trace -e 'sched:*' target/release/server
-      smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag --flow tag --counter in_flight trace
-  A page for a browser with the same:
-      smark report --to html -o trace.html --pair queue:submit..queue:complete --key tag trace
-  The members of whole values in babeltrace2:
-      smark report --to ctf -o structured trace && babeltrace2 structured
-  Tables for SQL:
-      smark report --to parquet -o hits trace && duckdb -c \"SELECT count(*) FROM 'hits/queue.submit/**/*.parquet'\"";
-
-const STATUS: &str = "\
-EXIT STATUS
-  0  done
-  1  a pattern matches nothing
-  2  the recording cannot be read, or not to its end, or the output cannot be written";
-
 /// Which hits of a recording are wanted, and what becomes of them.
 struct ReportOptions {
     /// Globs for marker names, and the folder of the recording.
@@ -218,6 +191,19 @@ enum ReportWork {
     /// They become tables.
     #[cfg(feature = "parquet")]
     Tabulate(parquet::Tables),
+    /// They are sent.
+    Send(Box<OtlpSettings>, HitQuestion),
+}
+
+impl ReportWork {
+    /// The intervals whose hits are wanted, which are not counted.
+    fn intervals(&self) -> Option<&Question> {
+        match self {
+            Self::Write { slow, .. } => slow.as_ref().map(|slow| &slow.question),
+            Self::Send(_, sent) => sent.intervals.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 impl Report {
@@ -236,6 +222,11 @@ impl Report {
         let doubtful = self.strict.values(self.include.contains(&ReportInclude::Doubtful), !self.include.is_empty())?;
         if self.to != Some(ReportTarget::Perfetto) && !self.timeline.is_empty() {
             bail!("--flow and --counter belong to --to perfetto");
+        }
+        if let Some(settings) = self.otlp.settings()? {
+            let sent = sent::question(std::mem::take(&mut question), doubtful, self.form.json)?;
+            let work = ReportWork::Send(settings, sent);
+            return Ok(ReportOptions { operands: self.operands, filter: self.filter, doubtful, question, work });
         }
         let work = match self.to {
             Some(ReportTarget::Perfetto) => {
@@ -293,7 +284,7 @@ impl Report {
         let is_keyed = match &work {
             ReportWork::Draw { pairs, timeline, .. } => pairs.names(TASK) || timeline.names(TASK),
             ReportWork::Show { pairs, .. } => pairs.names(TASK),
-            _ => false,
+            work => work.intervals().is_some_and(|question| question.names(TASK)),
         };
         let needs_task = is_keyed || question.names(TASK) || filter.as_ref().is_some_and(|filter| filter.names(TASK));
         if needs_task && !recording.has_tasks() && !recording.has_argument(TASK) {
@@ -310,7 +301,7 @@ impl Report {
         if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
             return Ok(Status::NoMatch.into());
         }
-        if let ReportWork::Write { slow: Some(SlowIntervals { question, .. }), .. } = &work {
+        if let Some(question) = work.intervals() {
             if !(HitQuery { filter: None, question, option: None }).has_markers(console, "--time", selected.names()) {
                 return Ok(Status::NoMatch.into());
             }
@@ -344,17 +335,15 @@ impl Report {
                 let counted = CountedHits::new(&chosen, &question, kept, start, has_wakes).with_stacks(stacks);
                 Box::new(Counts::new(counted, json, flames))
             }
+            ReportWork::Send(settings, sent) => {
+                let sink = settings.hits(console, recording.setting(false), recording.origin(), sent)?;
+                Box::new(HitFilter::new(&chosen, sink, None))
+            }
             ReportWork::Write { form, slow } => {
                 let pager = if form.json { None } else { Pager::start(console) };
                 let stacks = recording.description.stacks.clone();
-                let setting = Setting {
-                    start: recording.description.start,
-                    names: Box::new(recording.description.kernel.clone()),
-                    functions: Box::new(recording.description.functions.clone()),
-                    colour: console.colour,
-                    has_tasks: recording.has_tasks(),
-                    stacks: stacks.map(|table| Box::new(KnownStacks(table)) as Box<dyn HitStacks>),
-                };
+                let stacks = stacks.map(|table| Box::new(KnownStacks(table)) as Box<dyn HitStacks>);
+                let setting = Setting { stacks, ..recording.setting(console.colour) };
                 let out = Box::new(io::stdout().lock());
                 let sink = match slow {
                     Some(intervals) => form.slow(out, setting, intervals),

@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use simple_markers_resolver::record::span;
 use simple_markers_tracer::aggregate::{IntervalSubject, Question};
-use simple_markers_tracer::pairs::{Pair, SliceBegin};
+use simple_markers_tracer::pairs::{Pair, SliceBegin, span_question};
 use simple_markers_tracer::plan::StackNotes;
 
 use super::recording::RecordedMarkers;
@@ -119,14 +119,7 @@ impl Pairs {
             let mut given = self.pairs.iter();
             given.any(|question| question.asks_for(&span::begin(name)) || question.asks_for(&span::end(name)))
         };
-        let spans = selected.spans().into_iter().filter(|name| !is_given(name)).map(|name| Question::Time {
-            from: span::begin(name),
-            to: span::end(name),
-            key: IntervalSubject::Arguments(vec![span::ID.into()]),
-            by: Vec::new(),
-            is_split: false,
-            notes: StackNotes::default(),
-        });
+        let spans = selected.spans().into_iter().filter(|name| !is_given(name)).map(|name| span_question(&name));
         let questions: Vec<Question> = self.pairs.iter().cloned().chain(spans).collect();
         let has_markers = |question: &Question| {
             HitQuery { filter: None, question, option: None }.has_markers(console, "--pair", selected.names())

@@ -10,7 +10,6 @@ use anyhow::{Context as _, bail};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::SiteSelection;
-use simple_markers_tracer::pairs::PairTally;
 use simple_markers_tracer::perfetto::{
     DrawnCounter, Flow, PollTally, SchedulerEvents, Timeline, TimelineContents, TimelineEnd,
 };
@@ -20,7 +19,7 @@ use super::recording::Recording;
 use crate::console::{Console, Status};
 use crate::end::Totals;
 use crate::sinks::Sink;
-use crate::{narrow, output};
+use crate::{narrow, output, pair_tally};
 
 /// How many bytes of packets are collected before they are written.
 const BLOCK: usize = 1 << 16;
@@ -86,7 +85,7 @@ impl Sink for Perfetto<'_> {
         output.write(&packets)?;
         output.finish(inputs, target.force)?;
         for pair in &contents.pairs {
-            tell_pair(console, [&pair.name, &pair.from, &pair.to], pair.tally(), most);
+            pair_tally::tell(console, [&pair.name, &pair.from, &pair.to], pair.tally(), most);
         }
         contents.flows.iter().for_each(|flow| tell_flow(console, flow, most));
         contents.counters.iter().for_each(|counter| tell_counter(console, counter));
@@ -98,21 +97,6 @@ impl Sink for Perfetto<'_> {
             console.note(&format!("{hits} hits and {slices} slices{and_polls} in {}", path.display()));
         }
         Ok(())
-    }
-}
-
-/// Says which hits of a pair are in no slice. The names are those of the pair, its begin and its end.
-pub(super) fn tell_pair(console: &Console, names: [&str; 3], tally: PairTally, most: u32) {
-    let [name, from, to] = names.map(shown);
-    let lines = [
-        (tally.unmatched.ends, format!("{to} without a {from}")),
-        (tally.unmatched.repeated, format!("{from} that so many {from} without {to} followed that it was forgotten")),
-        (tally.unmatched.open, format!("{from} without a {to}")),
-        (tally.unread, "hits whose key could not be read".to_owned()),
-        (tally.full, format!("{from} while {most} were open (--max-values)")),
-    ];
-    for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
-        console.error(&format!("{name}: not in a slice: {count} {what}"));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The files of a recording, and which of its hits are wanted.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
@@ -10,22 +9,23 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::marks::TaskPoint;
-use simple_markers_resolver::record::span;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::{self, Description, Events, ReadError, SiteSelection};
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedArgument, PlannedSite};
+use simple_markers_tracer::pairs::spans;
+use simple_markers_tracer::plan::{DoubtfulValues, Plan, PlannedSite};
 use simple_markers_tracer::recorder::recording::{self, ConvertedRecording, Metadata};
 
 use crate::console::{Console, Status};
 use crate::end::Totals;
+use crate::hit_origin::HitOrigin;
 use crate::hit_text::HitText;
 use crate::narrow::HitQuery;
 #[cfg(feature = "parquet")]
 use crate::parquet::DataSetEnd;
 use crate::record::newest;
-use crate::sinks::Sink;
+use crate::sinks::{Setting, Sink};
 use crate::source::Source;
 use crate::{files, inputs};
 
@@ -133,6 +133,35 @@ impl Recording {
         unmatched.iter().for_each(|unmatched| console.error(&inputs::no_match(unmatched, patterns)));
         let status = if unmatched.is_empty() { Status::Done } else { Status::NoMatch };
         Ok((RecordedMarkers { plan: &self.plan, selection, doubtful: self.doubtful }, status))
+    }
+
+    /// What its hits are shown with, without stacks.
+    pub(super) fn setting(&self, colour: bool) -> Setting {
+        Setting {
+            start: self.description.start,
+            names: Box::new(self.description.kernel.clone()),
+            functions: Box::new(self.description.functions.clone()),
+            colour,
+            has_tasks: self.has_tasks(),
+            stacks: None,
+        }
+    }
+
+    /// Where it was made.
+    pub(super) fn origin(&self) -> HitOrigin {
+        let Description { uuid, clock_offset, origin, images, .. } = &self.description;
+        let origin = origin.clone().unwrap_or_default();
+        // One that a program wrote does not say its name. What it wrote is in the program, or in a library of it.
+        let image = || images.first().map_or_else(|| "unknown_service".to_owned(), |image| image.module.to_string());
+        // Without the boot, the recording tells its clock from others.
+        let identity = || uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+        HitOrigin {
+            program: origin.program.unwrap_or_else(image),
+            host: origin.host,
+            boot: origin.boot.unwrap_or_else(identity),
+            instance: *uuid,
+            clock_offset: *clock_offset,
+        }
     }
 
     /// Its sites.
@@ -305,19 +334,9 @@ impl<'a> RecordedMarkers<'a> {
         names.filter(|name| self.selection.matches_name(name))
     }
 
-    /// The names of the spans: those with a begin and an end whose sites have the id first.
-    pub(crate) fn spans(&self) -> Vec<&'a str> {
-        let has_id = |name: &str| {
-            let is_named = |marker: usize| self.plan.markers.get(marker).is_some_and(|it| *it.name == *name);
-            let mut sites = self.plan.sites.iter().filter(|site| is_named(site.marker)).peekable();
-            let is_id = |argument: &PlannedArgument| *argument.text == *span::ID;
-            sites.peek().is_some() && sites.all(|site| site.own_arguments().first().is_some_and(is_id))
-        };
-        let names: BTreeSet<&str> = self.names().collect();
-        let spans = names.iter().filter_map(|begin| span::of_begin(begin));
-        spans
-            .filter(|name| names.contains(&*span::end(name)) && has_id(&span::begin(name)) && has_id(&span::end(name)))
-            .collect()
+    /// The names of the spans.
+    pub(crate) fn spans(&self) -> Vec<String> {
+        spans(self.plan, &|name| self.selection.matches_name(name))
     }
 
     /// Whether a pattern was given, and none of them matches.

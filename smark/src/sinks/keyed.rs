@@ -38,7 +38,7 @@ impl IntervalSites {
     }
 
     /// Why there can be no interval; `None` if there can be.
-    pub(super) fn why_none(&self) -> Option<String> {
+    pub(crate) fn why_none(&self) -> Option<String> {
         let has = |is_kind: fn(&Aggregate) -> bool| self.ends.has(&|site| is_kind(&site.aggregate));
         let has_both = has(|it| matches!(it, Aggregate::Start(_))) && has(|it| matches!(it, Aggregate::End(_)));
         let why = || match self.refused.first() {
@@ -50,6 +50,12 @@ impl IntervalSites {
             None => "the hits of no site that is watched have the start or the end, with its key".to_owned(),
         };
         (!has_both).then(why)
+    }
+
+    /// The starts and the ends.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn into_ends(self) -> SiteSelection {
+        self.ends
     }
 
     /// The key that a hit has; `None` if it has none.

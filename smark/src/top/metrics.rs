@@ -7,7 +7,7 @@ use simple_markers_resolver::text::shown;
 use simple_markers_top::{Metrics, Name, Table, Totals};
 
 use crate::address::Address;
-use crate::metrics::{self, Family, Labels, Samples};
+use crate::metrics::{self, Family, Labels, SampleValue, Samples};
 
 /// The label of what has no series of its own, which has no label `host`. No process of this machine
 /// has such a name: it is longer than the 15 bytes of a name in the kernel.
@@ -55,7 +55,7 @@ fn families(metrics: &Metrics) -> Vec<Family> {
     let busiest = metrics.busiest().into_iter().map(|(name, totals)| (labels(name), totals));
     let others = (vec![("comm", OTHERS.to_owned())], metrics.others());
     let series: Vec<(Labels, &Totals)> = busiest.chain([others]).collect();
-    let of_each = |value: &dyn Fn(&Totals) -> Option<f64>| {
+    let of_each = |value: &dyn Fn(&Totals) -> Option<SampleValue>| {
         series.iter().filter_map(|(labels, totals)| Some((labels.clone(), value(totals)?))).collect()
     };
     let family = |(name, help), is_time, samples| Family { name, help, is_time, samples };
@@ -63,17 +63,17 @@ fn families(metrics: &Metrics) -> Vec<Family> {
     let mut families = vec![
         family(MEASURED, true, Samples::Counter(measured)),
         family(CPU, true, Samples::Counter(of_each(&|totals| Some(in_seconds(totals.cpu))))),
-        family(SWITCHES, false, Samples::Counter(of_each(&|totals| Some(totals.switches as f64)))),
+        family(SWITCHES, false, Samples::Counter(of_each(&|totals| Some(totals.switches.into())))),
     ];
     if series.iter().any(|(_, totals)| totals.hits.is_some()) {
-        families.push(family(HITS, false, Samples::Counter(of_each(&|totals| totals.hits.map(|hits| hits as f64)))));
+        families.push(family(HITS, false, Samples::Counter(of_each(&|totals| totals.hits.map(SampleValue::from)))));
     }
     families.push(family(WAIT, true, Samples::Gauge(of_each(&|totals| Some(in_seconds(totals.longest_wait()))))));
     families
 }
 
-fn in_seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
+fn in_seconds(ns: u64) -> SampleValue {
+    SampleValue::Real(ns as f64 / 1e9)
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use simple_markers_tracer::open_polls::OpenPolls;
 use simple_markers_tracer::pairs::{Pair, PairTally, Role, SliceBegin};
 
 use super::super::counts::CountedHits;
-use super::super::perfetto::tell_pair;
 use super::super::recording::Recording;
 use crate::console::Console;
 use crate::count::ValueLimits;
 use crate::hit_tracks::{HitTracks, TrackSubject};
 use crate::html::{EvenSample, LongestSlices, PageSlice, RateBins};
+use crate::pair_tally;
 
 /// The most hits that are ticks.
 const TICKS: usize = 1 << 20;
@@ -103,7 +103,7 @@ impl CountedPair {
     /// Says which of its hits are in no slice.
     pub(super) fn tell(&self, console: &Console, most: u32) {
         let (from, to) = &self.ends;
-        tell_pair(console, [&self.name, from, to], self.tally, most);
+        pair_tally::tell(console, [&self.name, from, to], self.tally, most);
     }
 }
 

@@ -1,0 +1,58 @@
+//! Where hits come from, and which of them are sent: what `--otlp` needs to know of its command.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::plan::DoubtfulValues;
+use simple_markers_tracer::sys;
+
+use crate::uuid;
+
+/// Where hits come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "nothing is sent"))]
+pub(crate) struct HitOrigin {
+    /// The program, or what else is watched.
+    pub(crate) program: String,
+    /// The name of the machine, if it is known.
+    pub(crate) host: Option<String>,
+    /// What tells apart the clocks of two boots of a machine.
+    pub(crate) boot: String,
+    /// What tells apart two recordings, or two times that something is watched.
+    pub(crate) instance: [u8; 16],
+    /// The time in ns since the start of 1970 at which the clock of the hits was 0.
+    pub(crate) clock_offset: u64,
+}
+
+impl HitOrigin {
+    /// What happens on this machine now. `program` is what is watched.
+    pub(crate) fn here(program: String) -> anyhow::Result<Self> {
+        let read = |name: &str| {
+            let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?;
+            Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
+        };
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Self {
+            program,
+            host: read("hostname"),
+            boot: read("random/boot_id").unwrap_or_default(),
+            instance: uuid::random()?,
+            clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(sys::now()),
+        })
+    }
+}
+
+/// What is sent of hits.
+#[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "nothing is sent"))]
+pub(crate) struct HitQuestion {
+    /// A [`Question::Time`], whose intervals are sent; `None` for all hits, and the spans of the programs.
+    pub(crate) intervals: Option<Question>,
+    /// Whether doubtful values tell which end belongs to which begin.
+    pub(crate) doubtful: DoubtfulValues,
+    /// Whether the last line of JSON is printed.
+    pub(crate) is_json: bool,
+    /// Whether hits arrive as they happen.
+    pub(crate) is_live: bool,
+}
