@@ -12,7 +12,6 @@ use crate::uuid;
 
 /// Where hits come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "nothing is sent"))]
 pub(crate) struct HitOrigin {
     /// The program, or what else is watched.
     pub(crate) program: String,

@@ -261,8 +261,8 @@ mod tests {
             family("smark_interval", Samples::Times(vec![(labels.clone(), times)])),
             family("smark_hist", Samples::Powers(vec![(labels, vec![(1, 1)])])),
         ];
-        // The middles of their buckets.
-        let sum = (2.0 * 991.0 + 2943.0) / 1e9;
+        // The middle of each bucket, which is not below the shortest.
+        let sum = (2.0 * 1023.0 + 2943.0) / 1e9;
         let start = "# HELP smark_interval_seconds How long.\n# TYPE smark_interval_seconds histogram\n";
         let end = format!(
             "smark_interval_seconds_bucket{{interval=\"a..\\\"b\",le=\"+Inf\"}} 3\n\

@@ -9,7 +9,6 @@ use crate::sinks::{Setting, Sink};
 #[derive(Clone, Debug)]
 pub(crate) enum NoOtlp {}
 
-#[expect(clippy::needless_pass_by_value, reason = "as with the feature")]
 impl NoOtlp {
     pub(crate) fn hits<'a>(
         self,

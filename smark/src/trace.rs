@@ -169,7 +169,7 @@ impl Trace {
                 hits_to.keep_if(result)
             }
             Print::Sent { settings, mode, question } => {
-                let origin = HitOrigin::here(watch.name())?;
+                let origin = HitOrigin::here(watch.program())?;
                 let watching = watch.start(console, mode)?;
                 let setting = Setting {
                     start: watching.started,

@@ -89,6 +89,7 @@ impl Sink for Live {
             if Instant::now() >= due {
                 self.next = Some(Instant::now() + every);
                 let answer = self.answer(plan, session)?;
+                self.metrics.update(&answer, plan, self.kept.top);
                 if let Some(rates) = &mut self.rates {
                     rates.add(Instant::now(), &answer.counts.markers);
                 }

@@ -176,7 +176,7 @@ impl Count {
             console.note(&format!("metrics at http://{}/metrics", page.address));
             outputs.push(Box::new(page));
         }
-        let program = watch.name();
+        let program = watch.program();
         let has_table = !json && !export.as_ref().is_some_and(CountExport::takes_stdout);
         let is_terminal = io::stdout().is_terminal() && has_table;
         let every = every.or(is_terminal.then_some(Duration::from_secs(1)));

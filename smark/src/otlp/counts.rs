@@ -13,7 +13,7 @@ use super::message::{
     Attribute, CUMULATIVE, ExponentialHistogram, ExponentialPoint, MetricPoints, NumberPoint, NumberPointValue,
     OtlpGauge, OtlpMetric, OtlpSum,
 };
-use super::sender::{OtlpRequest, Pace, Sender};
+use super::sender::{OtlpRequest, OtlpSender, Pace};
 use super::settings::{Encoding, OtlpSettings, Signal};
 use super::tell;
 use crate::console::Console;
@@ -34,7 +34,7 @@ impl OtlpSettings {
     ) -> anyhow::Result<Box<dyn FamilyOutput>> {
         let start = origin.wall(started);
         Ok(Box::new(SentCounts {
-            sender: Sender::start(&self, Pace::Live, *console)?,
+            sender: OtlpSender::start(&self, Pace::Live, *console)?,
             encoding: self.destination(Signal::Metrics).encoding,
             resource: self.resource,
             interval: self.interval,
@@ -47,7 +47,7 @@ impl OtlpSettings {
 
 /// Sends metrics.
 struct SentCounts {
-    sender: Sender,
+    sender: OtlpSender,
     encoding: Encoding,
     /// What the environment says of the resource.
     resource: Vec<Attribute>,

@@ -15,7 +15,7 @@ use super::attributes::HitAttributes;
 use super::batch::{Batch, BatchItem};
 use super::intervals::{SpanFinder, SpanRole};
 use super::message::{Attribute, LogRecord, OtlpSpan};
-use super::sender::{Pace, Sender};
+use super::sender::{OtlpSender, Pace};
 use super::settings::OtlpSettings;
 use super::tell;
 use crate::console::Console;
@@ -38,7 +38,7 @@ impl OtlpSettings {
         question: HitQuestion,
     ) -> anyhow::Result<Box<dyn Sink + 'a>> {
         let HitQuestion { intervals, doubtful, is_json, is_live } = question;
-        let sender = Sender::start(&self, if is_live { Pace::Live } else { Pace::Patient }, *console)?;
+        let sender = OtlpSender::start(&self, if is_live { Pace::Live } else { Pace::Patient }, *console)?;
         Ok(Box::new(SentHits {
             records: HitRecords { texts: Texts::new(setting.names), formats: HashMap::new() },
             origin,
@@ -75,7 +75,7 @@ struct SentHits {
     finder: SpanFinder,
     logs: Batch<LogRecord>,
     spans: Batch<OtlpSpan>,
-    sender: Sender,
+    sender: OtlpSender,
     /// The plan of the hits so far, of which only the images are needed; `None` before the first hit.
     plan: Option<Plan>,
     is_json: bool,

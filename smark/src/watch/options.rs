@@ -1,6 +1,7 @@
 //! The options that say what is watched, and what they mean.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -278,6 +279,14 @@ impl Options {
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
         let program = self.command.first().and_then(|program| Child::find(program));
         self.files.iter().cloned().chain(program).collect()
+    }
+
+    /// The program that is watched; what a recording is named after if it is not known.
+    pub(crate) fn program(&self) -> String {
+        let pid = self.pids.first().filter(|_| self.command.is_empty() && self.files.is_empty());
+        let path = pid.and_then(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok());
+        let name = path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| self.name())
     }
 
     /// What a recording is named after: the program, the first file, the first process, or the control

@@ -23,13 +23,24 @@ const SAID: usize = 300;
 
 /// What an answer means.
 #[derive(Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum SendOutcome {
     /// It was accepted, but for so many, and why.
     Accepted { rejected: u64, why: String },
     /// It will never be accepted.
     Refused { why: String },
     /// It may be accepted later; not before this time has passed, if the receiver says so.
     Later { why: String, after: Option<Duration> },
+}
+
+impl SendOutcome {
+    /// What is to be said of it; `None` if all was accepted.
+    pub(super) fn fault(&self) -> Option<String> {
+        match self {
+            Self::Accepted { rejected: 0, why } if why.is_empty() => None,
+            Self::Accepted { rejected, why } => Some(format!("accepted, but for {rejected}: {why}")),
+            Self::Refused { why } | Self::Later { why, .. } => Some(why.clone()),
+        }
+    }
 }
 
 /// Sends requests.
@@ -59,7 +70,7 @@ impl Client {
     }
 
     /// Sends a request, and waits for the answer at most for this time.
-    pub(super) fn post(&self, to: &Destination, body: &[u8], timeout: Duration) -> Outcome {
+    pub(super) fn post(&self, to: &Destination, body: &[u8], timeout: Duration) -> SendOutcome {
         let mut request = self.agent.post(&to.url).config().timeout_global(Some(timeout)).build();
         request = request.header(header::CONTENT_TYPE, content_type(to.encoding));
         for (name, value) in &to.headers {
@@ -68,7 +79,7 @@ impl Client {
         let response = match to.is_gzip {
             true => match compressed(body) {
                 Ok(body) => request.header(header::CONTENT_ENCODING, "gzip").send(&body[..]),
-                Err(error) => return Outcome::Refused { why: error.to_string() },
+                Err(error) => return SendOutcome::Refused { why: error.to_string() },
             },
             false => request.send(body),
         };
@@ -112,7 +123,7 @@ fn compressed(body: &[u8]) -> std::io::Result<Vec<u8>> {
 }
 
 /// What it means that there is no answer.
-fn failure(error: &ureq::Error) -> Outcome {
+fn failure(error: &ureq::Error) -> SendOutcome {
     let why = error.to_string();
     match error {
         ureq::Error::Io(_)
@@ -121,17 +132,17 @@ fn failure(error: &ureq::Error) -> Outcome {
         | ureq::Error::ConnectionFailed
         | ureq::Error::ConnectProxyFailed(_)
         | ureq::Error::Protocol(_)
-        | ureq::Error::BodyStalled => Outcome::Later { why, after: None },
-        _ => Outcome::Refused { why },
+        | ureq::Error::BodyStalled => SendOutcome::Later { why, after: None },
+        _ => SendOutcome::Refused { why },
     }
 }
 
 /// What an answer means.
-fn meaning(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Outcome {
+fn meaning(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> SendOutcome {
     let is_json = headers.get(header::CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"));
     if status.is_success() {
         let (rejected, why) = if is_json { partial_json(body) } else { partial(body) };
-        return Outcome::Accepted { rejected, why: cut(&why) };
+        return SendOutcome::Accepted { rejected, why: cut(&why) };
     }
     let said = cut(&said(headers, body, is_json));
     let why = if said.is_empty() { status.to_string() } else { format!("{status}: {said}") };
@@ -141,9 +152,9 @@ fn meaning(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Outcome {
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::GATEWAY_TIMEOUT => {
             let after = headers.get(header::RETRY_AFTER).and_then(|of| of.to_str().ok());
-            Outcome::Later { why, after: after.and_then(|text| retry_after(text, SystemTime::now())) }
+            SendOutcome::Later { why, after: after.and_then(|text| retry_after(text, SystemTime::now())) }
         }
-        _ => Outcome::Refused { why },
+        _ => SendOutcome::Refused { why },
     }
 }
 
@@ -215,16 +226,16 @@ mod tests {
         let none = headers(&[]);
         for code in [429, 502, 503, 504] {
             let outcome = meaning(StatusCode::from_u16(code).unwrap(), &none, b"");
-            assert!(matches!(outcome, Outcome::Later { after: None, .. }), "{code}: {outcome:?}");
+            assert!(matches!(outcome, SendOutcome::Later { after: None, .. }), "{code}: {outcome:?}");
         }
         for code in [301, 400, 401, 404, 413, 500, 501, 505] {
             let outcome = meaning(StatusCode::from_u16(code).unwrap(), &none, b"");
-            assert!(matches!(outcome, Outcome::Refused { .. }), "{code}: {outcome:?}");
+            assert!(matches!(outcome, SendOutcome::Refused { .. }), "{code}: {outcome:?}");
         }
         let later = headers(&[(header::RETRY_AFTER, "7"), (header::CONTENT_TYPE, "text/plain")]);
         let outcome = meaning(StatusCode::SERVICE_UNAVAILABLE, &later, b"busy\n");
         let why = "503 Service Unavailable: busy".to_owned();
-        assert_eq!(outcome, Outcome::Later { why, after: Some(Duration::from_secs(7)) });
+        assert_eq!(outcome, SendOutcome::Later { why, after: Some(Duration::from_secs(7)) });
     }
 
     #[test]
@@ -240,12 +251,12 @@ mod tests {
     fn what_was_rejected_is_counted() {
         let json = headers(&[(header::CONTENT_TYPE, "application/json; charset=utf-8")]);
         let body = br#"{"partialSuccess":{"rejectedLogRecords":"3","errorMessage":"too old"}}"#;
-        let expected = Outcome::Accepted { rejected: 3, why: "too old".to_owned() };
+        let expected = SendOutcome::Accepted { rejected: 3, why: "too old".to_owned() };
         assert_eq!(meaning(StatusCode::OK, &json, body), expected);
         // partial_success of 9 bytes: rejected 3, and the message.
         let body = b"\x0a\x0b\x08\x03\x12\x07too old";
         assert_eq!(meaning(StatusCode::OK, &headers(&[]), body), expected);
-        let all = Outcome::Accepted { rejected: 0, why: String::new() };
+        let all = SendOutcome::Accepted { rejected: 0, why: String::new() };
         for body in [&b""[..], b"{}", b"\xff\xff", b"\x0a\x00"] {
             assert_eq!(meaning(StatusCode::OK, &headers(&[]), body), all);
         }

@@ -1,7 +1,7 @@
 //! Sends requests in a thread of its own, from a queue of limited size.
 //!
 //! Who has something to send never waits for the network, unless it is [patient](Pace::Patient). What cannot be sent is
-//! dropped, and counted by the reason: all that was handed over was sent, or dropped, once [`Sender::finish`] returns.
+//! dropped, and counted by the reason: all that was handed over was sent, or dropped, once [`OtlpSender::finish`] returns.
 
 mod client;
 mod tally;
@@ -13,7 +13,7 @@ use std::{io, thread};
 
 use anyhow::Context as _;
 
-use self::client::{Client, Outcome};
+use self::client::{Client, SendOutcome};
 use super::settings::{OtlpSettings, Signal};
 use crate::console::Console;
 
@@ -65,6 +65,8 @@ struct SendState {
     deadline: Option<Instant>,
     /// Whether a patient source waits no more.
     is_gone: bool,
+    /// Whether it was said why a request failed.
+    is_told: bool,
     /// Whether nobody waits for the thread any more, and what it has is counted.
     is_abandoned: bool,
 }
@@ -144,11 +146,11 @@ impl OtlpSettings {
 }
 
 /// Hands requests to the thread.
-pub(super) struct Sender {
+pub(super) struct OtlpSender {
     shared: Arc<SendQueue>,
 }
 
-impl Sender {
+impl OtlpSender {
     /// Starts the thread. It tells the console of the first request that fails.
     ///
     /// # Errors
@@ -163,6 +165,7 @@ impl Sender {
             tally: SendTally::default(),
             deadline: None,
             is_gone: false,
+            is_told: false,
             is_abandoned: false,
         };
         let shared =
@@ -254,40 +257,34 @@ impl Delivery {
             };
             drop(state);
             let outcome = self.deliver(&request);
+            // Before the request counts as done, because the command may end then.
+            outcome.fault().into_iter().for_each(|why| self.tell(request.signal, &why));
             let mut state = self.shared.lock();
             if state.is_abandoned {
                 return;
             }
             state.in_flight = None;
-            self.note(&mut state, &request, outcome);
+            self.note(&mut state, &request, &outcome);
             drop(state);
             self.shared.changed.notify_all();
         }
     }
 
     /// Counts what became of a request.
-    fn note(&self, state: &mut SendState, request: &OtlpRequest, outcome: Outcome) {
+    fn note(&self, state: &mut SendState, request: &OtlpRequest, outcome: &SendOutcome) {
         let is_patient = self.shared.pace == Pace::Patient;
         match outcome {
-            Outcome::Accepted { rejected, why } => {
-                let rejected = rejected.min(request.items);
+            SendOutcome::Accepted { rejected, .. } => {
+                let rejected = request.items.min(*rejected);
                 state.tally.of_mut(request.signal).sent += request.items - rejected;
                 state.discard(request.signal, DropReason::Rejected, rejected);
-                // Without a rejection it is a warning.
-                if rejected > 0 || !why.is_empty() {
-                    self.tell(state, request.signal, &format!("accepted, but for {rejected}: {why}"));
-                }
                 if let (Some(deadline), true) = (&mut state.deadline, is_patient) {
                     *deadline = Instant::now() + self.shared.grace;
                 }
             }
-            Outcome::Refused { why } => {
-                state.discard(request.signal, DropReason::Refused, request.items);
-                self.tell(state, request.signal, &why);
-            }
-            Outcome::Later { why, .. } => {
+            SendOutcome::Refused { .. } => state.discard(request.signal, DropReason::Refused, request.items),
+            SendOutcome::Later { .. } => {
                 state.discard(request.signal, DropReason::Unreachable, request.items);
-                self.tell(state, request.signal, &why);
                 if is_patient {
                     state.is_gone = true;
                     state.discard_all(DropReason::Unreachable);
@@ -296,34 +293,34 @@ impl Delivery {
         }
     }
 
-    /// Says of the first request that failed why it did.
-    fn tell(&self, state: &mut SendState, signal: Signal, why: &str) {
-        if state.tally.first_fault.is_none() {
-            let url = &self.settings.destination(signal).url;
-            let fault = format!("{url}: {why}");
-            self.console.error(&format!("--otlp: {fault}"));
-            state.tally.first_fault = Some(fault);
+    /// Says of the first request that failed why it did. Nobody waits for the terminal meanwhile.
+    fn tell(&self, signal: Signal, why: &str) {
+        let mut state = self.shared.lock();
+        if std::mem::replace(&mut state.is_told, true) {
+            return;
         }
+        drop(state);
+        self.console.error(&format!("--otlp: {}: {why}", self.settings.destination(signal).url));
     }
 
     /// Sends a request, again and again if it may help.
-    fn deliver(&self, request: &OtlpRequest) -> Outcome {
+    fn deliver(&self, request: &OtlpRequest) -> SendOutcome {
         let to = self.settings.destination(request.signal);
         let most = if self.shared.pace == Pace::Patient { PATIENCE } else { STUBBORN };
         let (start, mut wait) = (Instant::now(), FIRST_WAIT);
         loop {
             let left = self.left();
             if left.is_zero() {
-                return Outcome::Later { why: "there was no time to send it".to_owned(), after: None };
+                return SendOutcome::Later { why: "there was no time to send it".to_owned(), after: None };
             }
             let outcome = self.client.post(to, &request.body, to.timeout.min(left));
-            let Outcome::Later { why, after } = &outcome else { return outcome };
+            let SendOutcome::Later { why, after } = &outcome else { return outcome };
             let pause = after.unwrap_or_else(|| varied(wait));
             wait = (wait * 2).min(LONGEST_WAIT);
             if start.elapsed().saturating_add(pause) > most {
                 return outcome;
             }
-            self.tell(&mut self.shared.lock(), request.signal, &format!("{why}; trying again"));
+            self.tell(request.signal, &format!("{why}; trying again"));
             if !self.pause(pause) {
                 return outcome;
             }
@@ -381,6 +378,7 @@ mod tests {
             tally: SendTally::default(),
             deadline: None,
             is_gone: false,
+            is_told: false,
             is_abandoned: false,
         };
         for _ in 0..64 {

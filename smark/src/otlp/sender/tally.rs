@@ -82,8 +82,6 @@ impl SignalTally {
 pub(in crate::otlp) struct SendTally {
     /// By the number of the signal.
     signals: [SignalTally; Signal::ALL.len()],
-    /// Why the first request failed that did, and where it was sent to.
-    pub(in crate::otlp) first_fault: Option<String>,
 }
 
 impl SendTally {
