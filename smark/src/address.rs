@@ -64,7 +64,7 @@ impl Address {
     /// The addresses of the host, which may be looked up by name. Without a host it is 127.0.0.1.
     pub(crate) fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let host = self.host.as_deref().unwrap_or("127.0.0.1");
-        if cfg!(all(target_feature = "crt-static", target_env = "gnu")) {
+        if getent::IS_NEEDED {
             return getent::look_up(host, self.port);
         }
         Ok((host, self.port).to_socket_addrs()?.collect())

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
+use crate::http_client::client_within;
 use crate::served_plans::SERVED;
 
 /// The largest file that is fetched, in bytes. A kernel's debug information is below 2 GiB.
@@ -57,7 +58,7 @@ fn fetch_from(urls: &str, cache: &Path, build_id: &str, name: &str, timeout: Dur
         }
     }
     fs::create_dir_all(&folder).ok()?;
-    let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().timeout_global(Some(timeout)).build());
+    let agent = client_within(timeout);
     for url in urls {
         let url = format!("{}/buildid/{build_id}/{name}", url.trim_end_matches('/'));
         let Ok(response) = agent.get(&url).call() else { continue };

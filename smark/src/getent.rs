@@ -6,6 +6,9 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::{Command, Stdio};
 
+/// Whether this program is static, so that names are looked up here.
+pub(super) const IS_NEEDED: bool = cfg!(all(target_feature = "crt-static", target_env = "gnu"));
+
 /// The addresses of a name or of the text of an address; `localhost` is known without `getent`.
 pub(super) fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {

@@ -28,6 +28,8 @@ mod hit_text;
 mod hit_tracks;
 mod html;
 mod http;
+#[cfg(any(feature = "debuginfod", feature = "otlp"))]
+mod http_client;
 mod inputs;
 mod kernel_frames;
 mod kernels;

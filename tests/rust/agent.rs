@@ -434,3 +434,29 @@ fn the_oldest_parts_are_removed() {
     assert!(!numbers.is_empty() && numbers.len() < 5000, "{}", numbers.len());
     assert_eq!(numbers, (5000 - numbers.len() as u64..5000).collect::<Vec<_>>());
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parts_become_tables_of_parquet() {
+    let Some((smark, python)) = super::parquet::environment() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let kept = folder.path().join("kept");
+    let mut agent = Command::new(&smark);
+    agent.arg("agent");
+    let rule = recording("kept", &program, &kept, "parts = \"1s\"\nparquet = true");
+    let agent = Agent::start_with(agent, folder.path(), &rule);
+    agent.wait_for_state("kept", "watching");
+    passes(&program, 3000, 1000);
+    // A part ends when the next one begins, which needs a hit.
+    let parts = "smark_agent_tabulated_parts_total{rule=\"kept\"}";
+    agent.wait_for("two parts are tables", |samples| samples.get(parts).is_some_and(|count| *count >= 2.0));
+    assert_eq!(agent.value("failed_tables_total", "kept"), 0.0);
+    assert_eq!(agent.end()["kept"], [3000, 3000, 0]);
+    let files = kept.join("tables/*/work.pass/**/*.parquet");
+    let query = "SELECT count(*) AS count, min(number) AS first, max(number) AS last FROM read_parquet";
+    let row = &super::parquet::rows(&python, &format!("{query}('{}')", files.display()))[0];
+    let [count, first, last] = ["count", "first", "last"].map(|name| row[name].as_u64().expect("a number"));
+    let left = recorded(&kept).len() as u64;
+    assert_eq!((count + left, first, last), (3000, 0, count - 1));
+}

@@ -24,13 +24,13 @@ fn named(variable: &str) -> Option<PathBuf> {
 }
 
 /// `smark` with the feature, and a Python with DuckDB.
-fn environment() -> Option<(PathBuf, PathBuf)> {
+pub(crate) fn environment() -> Option<(PathBuf, PathBuf)> {
     let found = (fs::canonicalize(named("PARQUET_SMARK")?), named("PARQUET_PYTHON")?);
     can_watch().then(|| (found.0.expect("smark"), found.1))
 }
 
 /// The rows that a query of DuckDB gives, as objects.
-fn rows(python: &Path, query: &str) -> Vec<Json> {
+pub(crate) fn rows(python: &Path, query: &str) -> Vec<Json> {
     let code = "import duckdb, json, sys\n\
                 for row in duckdb.sql(f\"SELECT to_json(it) FROM ({sys.argv[1]}) AS it\").fetchall(): print(row[0])";
     let ended = ended(Command::new(python).args(["-c", code, query]));

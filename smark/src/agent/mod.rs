@@ -60,7 +60,7 @@ EXAMPLES
 /// How often processes are looked at.
 const TICK: Duration = Duration::from_secs(1);
 /// How long processes may take to end when the agent ends.
-const END: Duration = Duration::from_secs(15);
+const END: Duration = Duration::from_secs(20);
 
 impl Agent {
     /// Runs. `smark` is this program's command line, which the options of rules are checked with.
@@ -217,7 +217,7 @@ impl RunningAgent {
             }
             self.rules.push(run);
         }
-        before.iter_mut().for_each(RuleRun::stop);
+        before.iter_mut().for_each(RuleRun::leave);
         self.leaving.extend(before);
         console.note(&format!("{}: read again", self.path.display()));
     }
@@ -242,7 +242,7 @@ impl RunningAgent {
     /// Ends all processes, and says what was done.
     fn end(mut self, console: &Console) {
         let mut all: Vec<RuleRun> = self.rules.drain(..).chain(self.leaving.drain(..)).collect();
-        all.iter_mut().for_each(RuleRun::stop);
+        all.iter_mut().for_each(RuleRun::leave);
         let end = Instant::now() + END;
         while all.iter().any(|run| !run.is_idle()) && Instant::now() < end {
             for run in &mut all {

@@ -56,10 +56,14 @@ impl PartKeeper {
         self.cpu + self.tabulating.as_ref().map_or(Duration::ZERO, |(_, process)| process.cpu)
     }
 
-    /// Looks at the parts. Returns lines for people.
-    pub(super) fn look(&mut self, parts: &RecordedParts) -> Vec<String> {
+    /// Looks at the parts, and makes tables of the next one if `goes_on`. Returns lines for people.
+    pub(super) fn look(&mut self, parts: &RecordedParts, goes_on: bool) -> Vec<String> {
         let mut lines = self.finish_tables();
-        if parts.as_parquet && self.tabulating.is_none() && self.again.is_none_or(|when| Instant::now() >= when) {
+        if goes_on
+            && parts.as_parquet
+            && self.tabulating.is_none()
+            && self.again.is_none_or(|when| Instant::now() >= when)
+        {
             if let Some(part) = complete(&recordings(parts)).into_iter().next() {
                 match self.begin_tables(&part, parts) {
                     Ok(process) => self.tabulating = Some((part, process)),
@@ -74,14 +78,18 @@ impl PartKeeper {
         lines
     }
 
-    /// Ends what is not complete.
-    pub(super) fn stop(&mut self) {
-        self.tabulating.iter_mut().for_each(|(_, process)| process.stop());
+    /// Whether no tables are being made.
+    pub(super) fn is_idle(&self) -> bool {
+        self.tabulating.is_none()
     }
 
     fn begin_tables(&self, part: &Path, parts: &RecordedParts) -> std::io::Result<WatchingProcess> {
         let tables = parts.folder.join(TABLES);
         fs::create_dir_all(&tables)?;
+        // What was not complete when a process was killed.
+        for hidden in folders(&tables).iter().filter(|path| is_hidden(path)) {
+            fs::remove_dir_all(hidden)?;
+        }
         let name = part.file_name().unwrap_or_default();
         let arguments = ["report".into(), "--to".into(), "parquet".into(), "--force".into(), "-o".into()];
         let paths = [tables.join(name).into_os_string(), part.as_os_str().to_owned()];
@@ -191,7 +199,7 @@ mod tests {
             part(name, is_complete);
         }
         let mut keeper = PartKeeper::default();
-        assert_eq!(keeper.look(&parts), [""; 0]);
+        assert_eq!(keeper.look(&parts, true), [""; 0]);
         let left: Vec<_> = folders(&recordings(&parts))
             .into_iter()
             .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
@@ -200,7 +208,7 @@ mod tests {
         assert_eq!(keeper.totals, PartCounts { removed: 2, removed_bytes: 200, bytes: 200, ..PartCounts::default() });
         // What is being recorded stays, however large it is.
         let parts = RecordedParts { keep: Some(0), ..parts };
-        keeper.look(&parts);
+        keeper.look(&parts, true);
         assert_eq!(folders(&recordings(&parts)).len(), 1);
     }
 }

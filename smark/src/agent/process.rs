@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agent_report::AgentReport;
 
-/// How long a process may take to end after it was asked to.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long a process may take to end after it was asked to: it may have to send what it has.
+const GRACE: Duration = Duration::from_secs(15);
 
 /// The most lines of a process that wait to be printed.
 const LINES: usize = 256;

@@ -88,6 +88,7 @@ pub(super) struct RuleRun {
     /// When a process last ended by itself.
     failed: Option<Instant>,
     keeper: PartKeeper,
+    is_leaving: bool,
 }
 
 impl RuleRun {
@@ -102,6 +103,7 @@ impl RuleRun {
             pause: FIRST_PAUSE,
             failed: None,
             keeper: PartKeeper::default(),
+            is_leaving: false,
         }
     }
 
@@ -163,7 +165,7 @@ impl RuleRun {
             }
         }
         if let RuleCommand::Record(parts) = &self.rule.command {
-            lines.extend(self.keeper.look(parts));
+            lines.extend(self.keeper.look(parts, !self.is_leaving));
         }
         if self.rest.is_none() {
             lines.extend(self.check_cost());
@@ -294,12 +296,17 @@ impl RuleRun {
     /// Asks all processes to end.
     pub(super) fn stop(&mut self) {
         self.processes.iter_mut().for_each(|(_, process)| process.stop());
-        self.keeper.stop();
+    }
+
+    /// Asks all processes to end, and begins nothing more. Tables that are being made are completed.
+    pub(super) fn leave(&mut self) {
+        self.is_leaving = true;
+        self.stop();
     }
 
     /// Whether all processes have ended.
     pub(super) fn is_idle(&self) -> bool {
-        self.processes.is_empty()
+        self.processes.is_empty() && self.keeper.is_idle()
     }
 }
 

@@ -15,9 +15,10 @@ use super::attributes::HitAttributes;
 use super::batch::{Batch, BatchItem};
 use super::intervals::{SpanFinder, SpanRole};
 use super::message::{Attribute, LogRecord, OtlpSpan};
-use super::sender::{OtlpSender, Pace};
-use super::settings::OtlpSettings;
+use super::sender::{OtlpSender, Pace, SendTally, SignalTally};
+use super::settings::{OtlpSettings, Signal};
 use super::tell;
+use crate::agent_report::HitTally;
 use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::hit_origin::{HitOrigin, HitQuestion};
@@ -52,6 +53,7 @@ impl OtlpSettings {
             plan: None,
             is_json,
             hits: 0,
+            sent: None,
         }))
     }
 }
@@ -80,6 +82,8 @@ struct SentHits {
     plan: Option<Plan>,
     is_json: bool,
     hits: u64,
+    /// What became of all, once nothing more is sent.
+    sent: Option<SendTally>,
 }
 
 impl HitRecords {
@@ -120,6 +124,20 @@ impl SentHits {
         let resource = self.origin.resource(self.plan.as_ref().unwrap_or(&none), &self.resource);
         let request = batch(self).take(&|| resource.clone());
         request.into_iter().for_each(|request| self.sender.push(request));
+    }
+
+    /// Sends what is left. Returns what became of all.
+    fn finish(&mut self) -> SendTally {
+        if let Some(tally) = &self.sent {
+            return tally.clone();
+        }
+        let left = self.finder.left();
+        if !self.is_of_intervals {
+            left.into_iter().for_each(|record| self.add_record(record));
+        }
+        self.hand_over(|sent| &mut sent.logs);
+        self.hand_over(|sent| &mut sent.spans);
+        self.sent.insert(self.sender.finish()).clone()
     }
 
     /// Notes the images of a plan.
@@ -166,14 +184,28 @@ impl Sink for SentHits {
         Ok(due.map_or(Next::Wait, |due| Next::WaitFor(due.saturating_duration_since(now))))
     }
 
+    fn flush(&mut self, _: &Session) -> anyhow::Result<()> {
+        self.finish();
+        Ok(())
+    }
+
+    fn tally(&self, _: &Plan, session: &Session) -> anyhow::Result<HitTally> {
+        let lost = session.lost()?;
+        let tally = self.sent.clone().unwrap_or_else(|| self.sender.tally());
+        let (records, spans) = (tally.of(Signal::Logs), tally.of(Signal::Traces));
+        let dropped = |of: &SignalTally| of.all().saturating_sub(of.sent);
+        // A span has two hits.
+        let unsent = dropped(records) + 2 * dropped(spans);
+        let delivered = match self.is_of_intervals {
+            // Hits of no interval are taken, and nothing is to be sent of them.
+            true => self.hits.saturating_sub(unsent),
+            false => records.sent + 2 * spans.sent,
+        };
+        Ok(HitTally { hits: session.received() + lost, delivered, dropped: lost + unsent })
+    }
+
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {
-        let left = self.finder.left();
-        if !self.is_of_intervals {
-            left.into_iter().for_each(|record| self.add_record(record));
-        }
-        self.hand_over(|sent| &mut sent.logs);
-        self.hand_over(|sent| &mut sent.spans);
-        let tally = self.sender.finish();
+        let tally = self.finish();
         if self.is_json {
             let mut totals = totals.json(Some(self.hits + totals.lost), None);
             totals.as_object_mut().into_iter().for_each(|all| _ = all.insert("otlp".to_owned(), tell::json(&tally)));

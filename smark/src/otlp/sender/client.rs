@@ -12,6 +12,7 @@ use ureq::Agent;
 use ureq::http::{HeaderMap, StatusCode, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
+use crate::http_client::client;
 use crate::otlp::message::ExportAnswer;
 use crate::otlp::settings::{Destination, Encoding, OtlpSettings};
 
@@ -66,7 +67,7 @@ impl Client {
                 config.tls_config(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&roots)).build())
             }
         };
-        Ok(Self { agent: config.build().new_agent() })
+        Ok(Self { agent: client(config.build()) })
     }
 
     /// Sends a request, and waits for the answer at most for this time.

@@ -211,9 +211,14 @@ impl OtlpSender {
         self.push(request);
     }
 
+    /// What became of all so far.
+    pub(super) fn tally(&self) -> SendTally {
+        self.shared.lock().tally.clone()
+    }
+
     /// Waits until all is sent, or until it takes too long: as long as a request may take, and with a
     /// [patient](Pace::Patient) source as long since a request was accepted.
-    pub(super) fn finish(self) -> SendTally {
+    pub(super) fn finish(&self) -> SendTally {
         let mut state = self.shared.lock();
         state.deadline = Some(Instant::now() + self.shared.grace);
         self.shared.changed.notify_all();
