@@ -87,5 +87,5 @@ pub(in crate::otlp) struct PartialExport {
     #[prost(int64, tag = "1")]
     pub(in crate::otlp) rejected: i64,
     #[prost(string, tag = "2")]
-    pub(in crate::otlp) error_message: String,
+    pub(in crate::otlp) said: String,
 }

@@ -1,6 +1,7 @@
 //! One request of OTLP over HTTP, and what its answer means (specification of OTLP, "OTLP/HTTP").
 
-use std::io::Write as _;
+use std::fmt::{self, Display};
+use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
@@ -23,23 +24,48 @@ const ANSWER: u64 = 1 << 20;
 const SAID: usize = 300;
 
 /// What an answer means.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum SendOutcome {
-    /// It was accepted, but for so many, and why.
-    Accepted { rejected: u64, why: String },
+    /// It was accepted, but for so many, and what the receiver says of it.
+    Accepted { rejected: u64, said: String },
     /// It will never be accepted.
-    Refused { why: String },
+    Refused(SendFault),
     /// It may be accepted later; not before this time has passed, if the receiver says so.
-    Later { why: String, after: Option<Duration> },
+    Later { fault: SendFault, after: Option<Duration> },
+}
+
+/// Why a request was not accepted.
+#[derive(Debug)]
+pub(super) enum SendFault {
+    /// The receiver answered so.
+    Answer { status: StatusCode, said: String },
+    /// It did not answer.
+    Silence(ureq::Error),
+    /// The request cannot be compressed.
+    Compression(io::Error),
+    /// There was no time to send it.
+    Time,
+}
+
+impl Display for SendFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer { status, said } if said.is_empty() => write!(f, "{status}"),
+            Self::Answer { status, said } => write!(f, "{status}: {said}"),
+            Self::Silence(error) => write!(f, "{error}"),
+            Self::Compression(error) => write!(f, "{error}"),
+            Self::Time => f.write_str("there was no time to send it"),
+        }
+    }
 }
 
 impl SendOutcome {
     /// What is to be said of it; `None` if all was accepted.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(super) fn told(&self) -> Option<String> {
         match self {
-            Self::Accepted { rejected: 0, why } if why.is_empty() => None,
-            Self::Accepted { rejected, why } => Some(format!("accepted, but for {rejected}: {why}")),
-            Self::Refused { why } | Self::Later { why, .. } => Some(why.clone()),
+            Self::Accepted { rejected: 0, said } if said.is_empty() => None,
+            Self::Accepted { rejected, said } => Some(format!("accepted, but for {rejected}: {said}")),
+            Self::Refused(fault) | Self::Later { fault, .. } => Some(fault.to_string()),
         }
     }
 }
@@ -80,7 +106,7 @@ impl Client {
         let response = match to.is_gzip {
             true => match compressed(body) {
                 Ok(body) => request.header(header::CONTENT_ENCODING, "gzip").send(&body[..]),
-                Err(error) => return SendOutcome::Refused { why: error.to_string() },
+                Err(error) => return SendOutcome::Refused(SendFault::Compression(error)),
             },
             false => request.send(body),
         };
@@ -91,7 +117,7 @@ impl Client {
                 let body = body.into_with_config().limit(ANSWER).read_to_vec().unwrap_or_default();
                 meaning(head.status, &head.headers, &body)
             }
-            Err(error) => failure(&error),
+            Err(error) => failure(error),
         }
     }
 }
@@ -117,15 +143,14 @@ fn content_type(encoding: Encoding) -> &'static str {
     }
 }
 
-fn compressed(body: &[u8]) -> std::io::Result<Vec<u8>> {
+fn compressed(body: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::default());
     encoder.write_all(body)?;
     encoder.finish()
 }
 
 /// What it means that there is no answer.
-fn failure(error: &ureq::Error) -> SendOutcome {
-    let why = error.to_string();
+fn failure(error: ureq::Error) -> SendOutcome {
     match error {
         ureq::Error::Io(_)
         | ureq::Error::Timeout(_)
@@ -133,8 +158,8 @@ fn failure(error: &ureq::Error) -> SendOutcome {
         | ureq::Error::ConnectionFailed
         | ureq::Error::ConnectProxyFailed(_)
         | ureq::Error::Protocol(_)
-        | ureq::Error::BodyStalled => SendOutcome::Later { why, after: None },
-        _ => SendOutcome::Refused { why },
+        | ureq::Error::BodyStalled => SendOutcome::Later { fault: SendFault::Silence(error), after: None },
+        _ => SendOutcome::Refused(SendFault::Silence(error)),
     }
 }
 
@@ -142,28 +167,27 @@ fn failure(error: &ureq::Error) -> SendOutcome {
 fn meaning(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> SendOutcome {
     let is_json = headers.get(header::CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"));
     if status.is_success() {
-        let (rejected, why) = if is_json { partial_json(body) } else { partial(body) };
-        return SendOutcome::Accepted { rejected, why: cut(&why) };
+        let (rejected, said) = if is_json { partial_json(body) } else { partial(body) };
+        return SendOutcome::Accepted { rejected, said: cut(&said) };
     }
-    let said = cut(&said(headers, body, is_json));
-    let why = if said.is_empty() { status.to_string() } else { format!("{status}: {said}") };
+    let fault = SendFault::Answer { status, said: cut(&said(headers, body, is_json)) };
     match status {
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::BAD_GATEWAY
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::GATEWAY_TIMEOUT => {
             let after = headers.get(header::RETRY_AFTER).and_then(|of| of.to_str().ok());
-            SendOutcome::Later { why, after: after.and_then(|text| retry_after(text, SystemTime::now())) }
+            SendOutcome::Later { fault, after: after.and_then(|text| retry_after(text, SystemTime::now())) }
         }
-        _ => SendOutcome::Refused { why },
+        _ => SendOutcome::Refused(fault),
     }
 }
 
-/// How many were rejected, and why.
+/// How many were rejected, and what is said of it.
 fn partial(body: &[u8]) -> (u64, String) {
     let answer = ExportAnswer::decode(body).unwrap_or_default();
     let partial = answer.partial_success.unwrap_or_default();
-    (u64::try_from(partial.rejected).unwrap_or(0), partial.error_message)
+    (u64::try_from(partial.rejected).unwrap_or(0), partial.said)
 }
 
 /// The same of an answer in JSON. The name of the number has that of the signal.
@@ -172,8 +196,8 @@ fn partial_json(body: &[u8]) -> (u64, String) {
     let Some(partial) = answer.get("partialSuccess").and_then(Json::as_object) else { return (0, String::new()) };
     let number = |value: &Json| value.as_u64().or_else(|| value.as_str()?.parse().ok());
     let rejected = partial.iter().filter(|(name, _)| name.starts_with("rejected")).find_map(|(_, value)| number(value));
-    let why = partial.get("errorMessage").and_then(Json::as_str).unwrap_or_default();
-    (rejected.unwrap_or(0), why.to_owned())
+    let said = partial.get("errorMessage").and_then(Json::as_str).unwrap_or_default();
+    (rejected.unwrap_or(0), said.to_owned())
 }
 
 /// What a receiver says of an error: the message of a `google.rpc.Status`, or a text.
@@ -184,7 +208,7 @@ fn said(headers: &HeaderMap, body: &[u8], is_json: bool) -> String {
         return answer.get("message").and_then(Json::as_str).unwrap_or_default().to_owned();
     }
     if is(b"application/x-protobuf") {
-        return RpcStatus::decode(body).unwrap_or_default().message;
+        return RpcStatus::decode(body).unwrap_or_default().said;
     }
     if is(b"text/plain") { String::from_utf8_lossy(body).into_owned() } else { String::new() }
 }
@@ -194,8 +218,9 @@ fn said(headers: &HeaderMap, body: &[u8], is_json: bool) -> String {
 struct RpcStatus {
     #[prost(int32, tag = "1")]
     code: i32,
+    /// Its field `message`.
     #[prost(string, tag = "2")]
-    message: String,
+    said: String,
 }
 
 fn cut(text: &str) -> String {
@@ -235,8 +260,8 @@ mod tests {
         }
         let later = headers(&[(header::RETRY_AFTER, "7"), (header::CONTENT_TYPE, "text/plain")]);
         let outcome = meaning(StatusCode::SERVICE_UNAVAILABLE, &later, b"busy\n");
-        let why = "503 Service Unavailable: busy".to_owned();
-        assert_eq!(outcome, SendOutcome::Later { why, after: Some(Duration::from_secs(7)) });
+        assert_eq!(outcome.told().as_deref(), Some("503 Service Unavailable: busy"));
+        assert!(matches!(outcome, SendOutcome::Later { after: Some(after), .. } if after == Duration::from_secs(7)));
     }
 
     #[test]
@@ -252,14 +277,16 @@ mod tests {
     fn what_was_rejected_is_counted() {
         let json = headers(&[(header::CONTENT_TYPE, "application/json; charset=utf-8")]);
         let body = br#"{"partialSuccess":{"rejectedLogRecords":"3","errorMessage":"too old"}}"#;
-        let expected = SendOutcome::Accepted { rejected: 3, why: "too old".to_owned() };
-        assert_eq!(meaning(StatusCode::OK, &json, body), expected);
+        let counted = |headers: &HeaderMap, body: &[u8]| match meaning(StatusCode::OK, headers, body) {
+            SendOutcome::Accepted { rejected, said } => (rejected, said),
+            outcome => panic!("{outcome:?}"),
+        };
+        assert_eq!(counted(&json, body), (3, "too old".to_owned()));
         // partial_success of 9 bytes: rejected 3, and the message.
         let body = b"\x0a\x0b\x08\x03\x12\x07too old";
-        assert_eq!(meaning(StatusCode::OK, &headers(&[]), body), expected);
-        let all = SendOutcome::Accepted { rejected: 0, why: String::new() };
+        assert_eq!(counted(&headers(&[]), body), (3, "too old".to_owned()));
         for body in [&b""[..], b"{}", b"\xff\xff", b"\x0a\x00"] {
-            assert_eq!(meaning(StatusCode::OK, &headers(&[]), body), all);
+            assert_eq!(counted(&headers(&[]), body), (0, String::new()));
         }
     }
 }

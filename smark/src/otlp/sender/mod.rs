@@ -13,7 +13,7 @@ use std::{io, thread};
 
 use anyhow::Context as _;
 
-use self::client::{Client, SendOutcome};
+use self::client::{Client, SendFault, SendOutcome};
 use super::settings::{OtlpSettings, Signal};
 use crate::console::Console;
 
@@ -263,7 +263,7 @@ impl Delivery {
             drop(state);
             let outcome = self.deliver(&request);
             // Before the request counts as done, because the command may end then.
-            outcome.fault().into_iter().for_each(|why| self.tell(request.signal, &why));
+            outcome.told().into_iter().for_each(|what| self.tell(request.signal, &what));
             let mut state = self.shared.lock();
             if state.is_abandoned {
                 return;
@@ -299,13 +299,13 @@ impl Delivery {
     }
 
     /// Says of the first request that failed why it did. Nobody waits for the terminal meanwhile.
-    fn tell(&self, signal: Signal, why: &str) {
+    fn tell(&self, signal: Signal, what: &str) {
         let mut state = self.shared.lock();
         if std::mem::replace(&mut state.is_told, true) {
             return;
         }
         drop(state);
-        self.console.error(&format!("--otlp: {}: {why}", self.settings.destination(signal).url));
+        self.console.error(&format!("--otlp: {}: {what}", self.settings.destination(signal).url));
     }
 
     /// Sends a request, again and again if it may help.
@@ -316,16 +316,16 @@ impl Delivery {
         loop {
             let left = self.left();
             if left.is_zero() {
-                return SendOutcome::Later { why: "there was no time to send it".to_owned(), after: None };
+                return SendOutcome::Later { fault: SendFault::Time, after: None };
             }
             let outcome = self.client.post(to, &request.body, to.timeout.min(left));
-            let SendOutcome::Later { why, after } = &outcome else { return outcome };
+            let SendOutcome::Later { fault, after } = &outcome else { return outcome };
             let pause = after.unwrap_or_else(|| varied(wait));
             wait = (wait * 2).min(LONGEST_WAIT);
             if start.elapsed().saturating_add(pause) > most {
                 return outcome;
             }
-            self.tell(request.signal, &format!("{why}; trying again"));
+            self.tell(request.signal, &format!("{fault}; trying again"));
             if !self.pause(pause) {
                 return outcome;
             }
