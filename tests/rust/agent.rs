@@ -241,7 +241,7 @@ fn hits_are_those_of_programs_that_start_die_and_are_replaced() {
     assert!(fs::read_dir(kept.join("recordings")).expect("the parts").count() > 1);
 }
 
-#[test]
+#[test(desk = false)]
 fn a_rule_that_costs_too_much_pauses() {
     if !can_watch() {
         return;
@@ -272,7 +272,7 @@ fn a_rule_that_costs_too_much_pauses() {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn rules_are_read_again() {
     if !can_watch() {
         return;
@@ -308,7 +308,7 @@ fn children(agent: u32) -> Vec<u32> {
     text.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
 }
 
-#[test]
+#[test(desk = false)]
 fn processes_that_are_killed_are_told_and_started_again() {
     if !can_watch() {
         return;
@@ -335,7 +335,7 @@ fn processes_that_are_killed_are_told_and_started_again() {
     }
 }
 
-#[test]
+#[test(desk = false)]
 fn hits_for_which_there_is_no_space_are_told() {
     if !can_watch() {
         return;
@@ -381,7 +381,7 @@ fn hits_for_which_there_is_no_space_are_told() {
     assert_eq!(hits, delivered + dropped);
 }
 
-#[test]
+#[test(desk = false)]
 fn plans_are_taken_by_build_id() {
     if !can_watch() {
         return;
@@ -414,7 +414,7 @@ fn plans_are_taken_by_build_id() {
     assert_eq!(agent.end()["work"], [100, 100, 0]);
 }
 
-#[test]
+#[test(desk = false)]
 fn the_oldest_parts_are_removed() {
     if !can_watch() {
         return;

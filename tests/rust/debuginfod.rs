@@ -88,8 +88,7 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     if ["gcc", "objcopy", "strip"].iter().any(|tool| tools::find(tool).is_none()) {
         return;
     }
-    let features = ["--package", "simple-markers-cli", "--bin", "smark", "--features", "debuginfod"];
-    let smark = fixture::build(&features).join("debug/smark");
+    let smark = fixture::smark_with("debuginfod");
     let folder = tempfile::tempdir().expect("a folder");
     let ((program, debug), (_, other)) = (split(folder.path(), "mine", 3), split(folder.path(), "other", 5));
     let server = Server::start();

@@ -52,9 +52,7 @@ int main(int count, char **arguments) {
 
 /// `smark` with the feature.
 fn smark() -> &'static Path {
-    static SMARK: LazyLock<PathBuf> = LazyLock::new(|| {
-        fixture::build(&["--package", "simple-markers-cli", "--bin", "smark", "--features", "view"]).join("debug/smark")
-    });
+    static SMARK: LazyLock<PathBuf> = LazyLock::new(|| fixture::smark_with("view"));
     &SMARK
 }
 

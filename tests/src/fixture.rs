@@ -71,6 +71,22 @@ pub fn build(arguments: &[&str]) -> PathBuf {
     target
 }
 
+/// The command `smark` with a feature: the one that the variable `SMARK_WITH_FEATURES` names, which has all of them, or
+/// one that is built now.
+///
+/// # Panics
+///
+/// The build fails.
+#[must_use]
+pub fn smark_with(feature: &str) -> PathBuf {
+    match std::env::var_os("SMARK_WITH_FEATURES") {
+        Some(path) => fs::canonicalize(path).expect("SMARK_WITH_FEATURES"),
+        None => {
+            build(&["--package", "simple-markers-cli", "--bin", "smark", "--features", feature]).join("debug/smark")
+        }
+    }
+}
+
 /// Builds the command `smark` of this workspace, with `cargo-smark` next to it.
 ///
 /// # Panics

@@ -25,16 +25,19 @@ impl Default for RuleLimits {
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LimitKind {
+    /// The CPU time before it watches, which no rule sets.
+    Begin,
     Cpu,
     Hits,
     Bytes,
 }
 
 impl LimitKind {
-    pub(super) const ALL: [Self; 3] = [Self::Cpu, Self::Hits, Self::Bytes];
+    pub(super) const ALL: [Self; 4] = [Self::Begin, Self::Cpu, Self::Hits, Self::Bytes];
 
     pub(super) fn word(self) -> &'static str {
         match self {
+            Self::Begin => "begin",
             Self::Cpu => "cpu",
             Self::Hits => "hits",
             Self::Bytes => "bytes",

@@ -15,6 +15,9 @@ const RECORDINGS: &str = "recordings";
 /// Where the tables are.
 const TABLES: &str = "tables";
 
+/// How often the folder is looked at. That takes longer the more files it has.
+const LOOK: Duration = Duration::from_secs(5);
+
 /// How long to wait after tables could not be written.
 const AGAIN: Duration = Duration::from_secs(60);
 
@@ -30,6 +33,8 @@ pub(super) struct PartKeeper {
     tabulating: Option<(PathBuf, WatchingProcess)>,
     /// When tables may be tried again.
     again: Option<Instant>,
+    /// When the folder is looked at next; `None` if it was not yet.
+    due: Option<Instant>,
     /// The CPU time of what has ended.
     cpu: Duration,
     pub(super) totals: PartCounts,
@@ -59,6 +64,10 @@ impl PartKeeper {
     /// Looks at the parts, and makes tables of the next one if `goes_on`. Returns lines for people.
     pub(super) fn look(&mut self, parts: &RecordedParts, goes_on: bool) -> Vec<String> {
         let mut lines = self.finish_tables();
+        if self.due.is_some_and(|when| Instant::now() < when) {
+            return lines;
+        }
+        self.due = Some(Instant::now() + LOOK);
         if goes_on
             && parts.as_parquet
             && self.tabulating.is_none()
@@ -118,7 +127,8 @@ impl PartKeeper {
                 self.again = Some(Instant::now() + AGAIN);
             }
         }
-        self.tabulating = None;
+        // The next part may be waiting.
+        (self.tabulating, self.due) = (None, None);
         lines
     }
 
@@ -208,6 +218,7 @@ mod tests {
         assert_eq!(keeper.totals, PartCounts { removed: 2, removed_bytes: 200, bytes: 200, ..PartCounts::default() });
         // What is being recorded stays, however large it is.
         let parts = RecordedParts { keep: Some(0), ..parts };
+        keeper.due = None;
         keeper.look(&parts, true);
         assert_eq!(folders(&recordings(&parts)).len(), 1);
     }

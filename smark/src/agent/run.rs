@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::images::{ImageFinder, RuleImage};
 use super::limits::{CostExcess, CostMeter, LimitKind, RuleCost};
-use super::parts::{self, PartKeeper};
+use super::parts::{self, PartCounts, PartKeeper};
 use super::plans;
 use super::process::WatchingProcess;
 use super::rules::{Rule, RuleCommand};
@@ -131,7 +131,7 @@ impl RuleRun {
     }
 
     /// What became of its parts; `None` if it records nothing.
-    pub(super) fn parts(&self) -> Option<super::parts::PartCounts> {
+    pub(super) fn parts(&self) -> Option<PartCounts> {
         matches!(self.rule.command, RuleCommand::Record(_)).then_some(self.keeper.totals)
     }
 
@@ -206,11 +206,8 @@ impl RuleRun {
         let late = self.processes.iter().any(|(_, process)| process.report.is_none() && process.cpu > BEGIN);
         let is_begun = self.processes.iter().any(|(_, process)| process.report.is_some());
         if late {
-            return Some(self.rest_after(CostExcess {
-                limit: LimitKind::Cpu,
-                cost: BEGIN.as_secs_f64(),
-                most: BEGIN.as_secs_f64(),
-            }));
+            let (cost, most) = (self.totals().cpu.as_secs_f64(), BEGIN.as_secs_f64());
+            return Some(self.rest_after(CostExcess { limit: LimitKind::Begin, cost, most }));
         }
         if !is_begun {
             return None;
@@ -230,6 +227,7 @@ impl RuleRun {
         self.rest = Some(Rest::Paused(Instant::now() + pause));
         let CostExcess { limit, cost, most } = exceeded;
         let what = match limit {
+            LimitKind::Begin => format!("{cost:.0} s of CPU time, and it does not watch yet; {most:.0} s are allowed"),
             LimitKind::Cpu => format!("{:.2} % of a CPU, {:.2} % are allowed", cost * 100.0, most * 100.0),
             LimitKind::Hits => format!("{cost:.0} hits a second, {most:.0} are allowed"),
             LimitKind::Bytes => format!("{cost:.0} bytes in an hour, {most:.0} are allowed"),
@@ -257,10 +255,8 @@ impl RuleRun {
             }
         }
         for group in groups {
-            let is_there = |(of, process): &(Group, WatchingProcess)| *of == group && !process.is_ending();
             // One ends before the next begins: they may use the same folder or address.
-            let is_busy = self.processes.iter().any(|((plan, _), _)| *plan == group.0);
-            if is_busy || self.processes.iter().any(is_there) {
+            if self.processes.iter().any(|((plan, _), _)| *plan == group.0) {
                 continue;
             }
             match WatchingProcess::start(&self.rule.arguments(&group.1, group.0.as_deref()), self.rule.keeps_output()) {
@@ -312,7 +308,7 @@ impl RuleRun {
 
 impl Rule {
     /// The arguments of its process.
-    pub(super) fn arguments(&self, files: &BTreeSet<PathBuf>, plan: Option<&std::path::Path>) -> Vec<OsString> {
+    pub(super) fn arguments(&self, files: &BTreeSet<PathBuf>, plan: Option<&Path>) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec![self.command.word().into(), "--for-agent".into()];
         if let RuleCommand::Record(of) = &self.command {
             let every = humantime::format_duration(of.every).to_string().replace(' ', "");
