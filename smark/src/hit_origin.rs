@@ -1,14 +1,9 @@
 //! Where hits come from, and which of them are sent: what `--otlp` needs to know of its command.
 
-use std::fs;
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::plan::DoubtfulValues;
-use simple_markers_tracer::sys;
 
-use crate::uuid;
+use crate::{machine, uuid};
 
 /// Where hits come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,17 +23,12 @@ pub(crate) struct HitOrigin {
 impl HitOrigin {
     /// What happens on this machine now. `program` is what is watched.
     pub(crate) fn here(program: String) -> anyhow::Result<Self> {
-        let read = |name: &str| {
-            let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?;
-            Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
-        };
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
             program,
-            host: read("hostname"),
-            boot: read("random/boot_id").unwrap_or_default(),
+            host: machine::host(),
+            boot: machine::boot().unwrap_or_default(),
             instance: uuid::random()?,
-            clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(sys::now()),
+            clock_offset: machine::clock_offset(),
         })
     }
 }

@@ -31,9 +31,7 @@ impl OtlpOption {
     #[cfg(not(feature = "otlp"))]
     pub(crate) fn settings(&self) -> anyhow::Result<Option<Box<OtlpSettings>>> {
         if self.otlp.is_some() {
-            anyhow::bail!(
-                "--otlp: this smark was built without it; cargo install with --features otlp builds one that has it"
-            );
+            anyhow::bail!("--otlp: {}", crate::features::without("otlp"));
         }
         Ok(None)
     }

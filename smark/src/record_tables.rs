@@ -37,7 +37,7 @@ pub(crate) fn run(record: Record, console: &Console) -> anyhow::Result<ExitCode>
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn run(record: Record, console: &Console) -> anyhow::Result<ExitCode> {
     if record.tables().is_some() {
-        anyhow::bail!("--to parquet: {}", crate::report::NO_PARQUET);
+        anyhow::bail!("--to parquet: {}", crate::features::without("parquet"));
     }
     record.run(console)
 }

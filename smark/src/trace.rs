@@ -22,7 +22,7 @@ use crate::quantity;
 use crate::rates;
 use crate::sinks::{Form, Setting, SlowIntervals};
 use crate::source::drain;
-use crate::watch::{self, Buffer, STATUS, StackOptions, TaskOption, Watch, events, under_heading};
+use crate::watch::{self, Buffer, STATUS, StackOptions, TaskOption, Watch, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -171,28 +171,14 @@ impl Trace {
             Print::Sent { settings, mode, question } => {
                 let origin = HitOrigin::here(watch.program())?;
                 let watching = watch.start(console, mode)?;
-                let setting = Setting {
-                    start: watching.started,
-                    names: events::names(&watching.plan),
-                    functions: Box::new(watching.functions(console)),
-                    colour,
-                    has_tasks: watching.watch.notes_tasks,
-                    stacks: None,
-                };
-                let sink = settings.hits(console, setting, origin, question)?;
+                let sink = settings.hits(console, watching.setting(console, colour), origin, question)?;
                 drain(watching, sink, console)
             }
             Print::Hits { form, mode, stacks, slow } => {
                 let started = watch.start(console, mode);
                 let watching = hits_to.keep_if(started)?;
-                let setting = Setting {
-                    start: watching.started,
-                    names: events::names(&watching.plan),
-                    functions: Box::new(watching.functions(console)),
-                    colour,
-                    has_tasks: watching.watch.notes_tasks,
-                    stacks: stacks.is_any().then(|| Box::new(watching.stacks(console)) as Box<dyn HitStacks>),
-                };
+                let stacks = stacks.is_any().then(|| Box::new(watching.stacks(console)) as Box<dyn HitStacks>);
+                let setting = Setting { stacks, ..watching.setting(console, colour) };
                 let sink = match slow {
                     Some(intervals) => form.slow(hits_to.out, setting, intervals),
                     None => form.sink(hits_to.out, setting),

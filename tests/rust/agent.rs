@@ -16,6 +16,8 @@ use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::metrics_page;
 use simple_markers_tests::tools::{self, ended, run};
 use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tracer::sys::mapped;
+use tempfile::TempDir;
 
 /// It passes its marker as often as it is told, with so many microseconds between, and prints how often it was.
 const PROGRAM: &str = r#"
@@ -173,6 +175,13 @@ fn recording(name: &str, image: &Path, folder: &Path, more: &str) -> String {
     )
 }
 
+/// A folder with the program; `None` if nothing can be watched here.
+fn prepared(flags: &[&str]) -> Option<(TempDir, PathBuf)> {
+    let folder = can_watch().then(|| tempfile::tempdir().expect("a folder"))?;
+    let program = compile(folder.path(), "work", PROGRAM, flags);
+    Some((folder, program))
+}
+
 /// Runs the program, which prints how often it passed its marker.
 fn passes(program: &Path, times: u64, pause: u64) -> u64 {
     let text = run(Command::new(program).arg(times.to_string()).arg(pause.to_string()));
@@ -243,11 +252,7 @@ fn hits_are_those_of_programs_that_start_die_and_are_replaced() {
 
 #[test(desk = false)]
 fn a_rule_that_costs_too_much_pauses() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let Some((folder, program)) = prepared(&[]) else { return };
     let limits = "limits = { hits = 1000, pause = \"2s\" }";
     let free = counting("free", &program, "");
     let agent = Agent::start(folder.path(), &(counting("bounded", &program, limits) + &free));
@@ -274,11 +279,7 @@ fn a_rule_that_costs_too_much_pauses() {
 
 #[test(desk = false)]
 fn rules_are_read_again() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let Some((folder, program)) = prepared(&[]) else { return };
     let (stays, goes) = (counting("stays", &program, ""), counting("goes", &program, ""));
     let agent = Agent::start(folder.path(), &(stays.clone() + &goes));
     agent.wait_for_state("stays", "watching");
@@ -310,11 +311,7 @@ fn children(agent: u32) -> Vec<u32> {
 
 #[test(desk = false)]
 fn processes_that_are_killed_are_told_and_started_again() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let Some((folder, program)) = prepared(&[]) else { return };
     let mut agent = Agent::start(folder.path(), &counting("work", &program, ""));
     agent.wait_for_state("work", "watching");
     let [before] = children(agent.smark.id())[..] else { panic!("one process") };
@@ -328,8 +325,7 @@ fn processes_that_are_killed_are_told_and_started_again() {
     agent.smark.kill().expect("it is killed");
     agent.smark.wait().expect("it ends");
     let since = Instant::now();
-    let is_there = || fs::read_to_string(format!("/proc/{after}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
-    while is_there() {
+    while mapped::exists(after) {
         assert!(since.elapsed() < LONG, "process {after} goes on");
         sleep(Duration::from_millis(50));
     }
@@ -337,11 +333,7 @@ fn processes_that_are_killed_are_told_and_started_again() {
 
 #[test(desk = false)]
 fn hits_for_which_there_is_no_space_are_told() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let Some((folder, program)) = prepared(&[]) else { return };
     let small = folder.path().join("small");
     fs::create_dir(&small).expect("a folder");
     // The agent sees a small file system there.
@@ -383,11 +375,7 @@ fn hits_for_which_there_is_no_space_are_told() {
 
 #[test(desk = false)]
 fn plans_are_taken_by_build_id() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &["-Wl,--build-id"]);
+    let Some((folder, program)) = prepared(&["-Wl,--build-id"]) else { return };
     let plans = folder.path().join("plans");
     let agent_rules = |more: &str| counting("work", &program, &format!("plans = \"{}\"\n{more}", plans.display()));
     let stripped = folder.path().join("stripped");
@@ -416,11 +404,7 @@ fn plans_are_taken_by_build_id() {
 
 #[test(desk = false)]
 fn the_oldest_parts_are_removed() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "work", PROGRAM, &[]);
+    let Some((folder, program)) = prepared(&[]) else { return };
     let kept = folder.path().join("kept");
     let agent = Agent::start(folder.path(), &recording("kept", &program, &kept, "parts = \"1s\"\nkeep = \"60K\""));
     agent.wait_for_state("kept", "watching");

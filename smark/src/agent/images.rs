@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use simple_markers_tracer::elf;
+use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 
 use crate::files;
 
@@ -87,8 +87,11 @@ pub(super) struct RuleImage {
 /// Finds files, and remembers their build ids.
 #[derive(Debug, Default)]
 pub(super) struct ImageFinder {
-    /// By device, inode and time of change. `None`: it has none.
-    build_ids: HashMap<(u64, u64, i64, i64), Option<String>>,
+    /// `None`: the file has none.
+    build_ids: HashMap<FileId, Option<String>>,
+    /// A process of each program that runs, by build id; `None` if this was not looked at since
+    /// [`Self::begin_look`].
+    running: Option<HashMap<String, PathBuf>>,
     /// Where a program of a build id was last seen to run. It is watched there before it runs again.
     seen: HashMap<String, PathBuf>,
 }
@@ -109,48 +112,48 @@ impl ImageFinder {
             })
             .collect();
         if !build_ids.is_empty() {
-            for RuleImage { path, build_id } in self.running(build_ids) {
-                self.seen.extend(build_id.map(|id| (id, path)));
-            }
+            let running = self.running.take().unwrap_or_else(|| self.running());
             for id in build_ids {
+                // Its path, if that leads to the same file from here.
+                let path = running.get(id).and_then(|link| Some(MappedFile::named(link).ok()?.path));
+                self.seen.extend(path.map(|path| (id.clone(), path)));
                 let Some(path) = self.seen.get(id).cloned() else { continue };
                 if self.build_id(&path).as_ref() == Some(id) {
                     found.insert(RuleImage { path, build_id: Some(id.clone()) });
                 }
             }
+            self.running = Some(running);
         }
         found
     }
 
-    /// The programs that run and have one of the build ids.
-    fn running(&mut self, build_ids: &[String]) -> Vec<RuleImage> {
+    /// Looks anew at what runs.
+    pub(super) fn begin_look(&mut self) {
+        self.running = None;
+    }
+
+    /// A process of each program that runs, by build id.
+    fn running(&mut self) -> HashMap<String, PathBuf> {
         let mut found = HashMap::new();
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let is_process =
                 process.file_name().to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
             let link = process.path().join("exe");
-            let Some(build_id) = is_process.then(|| self.build_id(&link)).flatten() else { continue };
-            if !build_ids.contains(&build_id) || found.contains_key(&build_id) {
-                continue;
+            if let Some(build_id) = is_process.then(|| self.build_id(&link)).flatten() {
+                found.entry(build_id).or_insert(link);
             }
-            // Its path, if that leads to the same file from here.
-            let identity = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
-            let path =
-                fs::read_link(&link).ok().filter(|path| identity(path).is_some() && identity(path) == identity(&link));
-            found.insert(build_id, path.unwrap_or(link));
         }
-        found.into_iter().map(|(id, path)| RuleImage { path, build_id: Some(id) }).collect()
+        found
     }
 
     fn build_id(&mut self, path: &Path) -> Option<String> {
-        let metadata = fs::metadata(path).ok()?;
-        let key = (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+        let file = FileId::at(path)?;
         // Files that are gone are forgotten all at once.
         if self.build_ids.len() > 10_000 {
             self.build_ids.clear();
         }
         let read = || files::map_regular(path).and_then(|bytes| elf::build_id(&bytes));
-        self.build_ids.entry(key).or_insert_with(read).clone()
+        self.build_ids.entry(file).or_insert_with(read).clone()
     }
 }
 

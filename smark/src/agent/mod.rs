@@ -12,20 +12,21 @@ mod run;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Command};
-use simple_markers_tracer::sys::signals;
+use simple_markers_tracer::sys::mapped::FileId;
+use simple_markers_tracer::sys::{ProcessStat, signals};
 
 use self::images::ImageFinder;
 use self::page::{PageContents, RuleOnPage, StatusPage};
 use self::rules::{AgentRules, PlanStore, RecordedParts, Rule, RuleCommand};
 use self::run::{RuleRun, RuleTotals};
 use crate::console::Console;
+use crate::features;
 
 /// Watch by a file of rules, within limits, until it is stopped
 ///
@@ -97,12 +98,6 @@ fn read(path: &Path, smark: &Command) -> anyhow::Result<AgentRules> {
     Ok(rules)
 }
 
-/// Why there are no tables; `None` if there are.
-#[cfg(feature = "parquet")]
-const NO_TABLES: Option<&str> = None;
-#[cfg(not(feature = "parquet"))]
-const NO_TABLES: Option<&str> = Some(crate::report::NO_PARQUET);
-
 /// Checks what only this program and this machine can tell.
 fn check(rule: &Rule, smark: &Command) -> anyhow::Result<()> {
     let file = BTreeSet::from([PathBuf::from("/program")]);
@@ -111,11 +106,13 @@ fn check(rule: &Rule, smark: &Command) -> anyhow::Result<()> {
         let text = error.render().to_string();
         bail!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "));
     }
-    if let (Some(PlanStore::Server(_)), Some(why)) = (&rule.plans, plans::NO_SERVER) {
-        bail!("{why}");
+    let needs_server = matches!(rule.plans, Some(PlanStore::Server(_)));
+    if needs_server && !cfg!(feature = "debuginfod") {
+        bail!("plans of a server: {}, or copy the plans into a folder", features::without("debuginfod"));
     }
-    if let (RuleCommand::Record(RecordedParts { as_parquet: true, .. }), Some(why)) = (&rule.command, NO_TABLES) {
-        bail!("parquet = true: {why}");
+    let needs_tables = matches!(rule.command, RuleCommand::Record(RecordedParts { as_parquet: true, .. }));
+    if needs_tables && !cfg!(feature = "parquet") {
+        bail!("parquet = true: {}", features::without("parquet"));
     }
     if rule.limits.bytes.is_some() && process::written_bytes(std::process::id()).is_none() {
         bail!("this kernel does not say how many bytes a process writes (/proc/PID/io), so `bytes` cannot be a limit");
@@ -123,19 +120,12 @@ fn check(rule: &Rule, smark: &Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What tells that a file has changed: device, inode, size, and time of change.
-type FileStamp = (u64, u64, u64, i64, i64);
-
-fn stamp(path: &Path) -> Option<FileStamp> {
-    let it = fs::metadata(path).ok()?;
-    Some((it.dev(), it.ino(), it.size(), it.mtime(), it.mtime_nsec()))
-}
-
 /// An agent that runs.
 struct RunningAgent {
     smark: Command,
     path: PathBuf,
-    stamp: Option<FileStamp>,
+    /// What the file with the rules was when it was read; `None` if it was not there.
+    file: Option<FileId>,
     page: Option<StatusPage>,
     rules: Vec<RuleRun>,
     /// Rules that are gone, and whose processes have not ended.
@@ -152,7 +142,7 @@ impl RunningAgent {
     fn new(path: PathBuf, rules: AgentRules, page: Option<StatusPage>, smark: Command) -> Self {
         Self {
             smark,
-            stamp: stamp(&path),
+            file: FileId::at(&path),
             path,
             page,
             look: rules.look,
@@ -167,12 +157,12 @@ impl RunningAgent {
 
     fn step(&mut self, console: &Console) {
         let is_asked = signals::take_reload();
-        let is_due = Instant::now() >= self.due;
-        if is_asked || is_due {
+        let is_due = is_asked || Instant::now() >= self.due;
+        if is_due {
             self.due = Instant::now() + self.look;
-            let now = stamp(&self.path);
-            if is_asked || (now.is_some() && now != self.stamp) {
-                self.stamp = now;
+            let now = FileId::at(&self.path);
+            if is_asked || (now.is_some() && now != self.file) {
+                self.file = now;
                 self.reload(console);
             }
         }
@@ -188,6 +178,7 @@ impl RunningAgent {
             !is_idle
         });
         if is_due {
+            self.finder.begin_look();
             for run in &mut self.rules {
                 let lines = run.look(&mut self.finder);
                 tell(console, run, lines);
@@ -210,11 +201,16 @@ impl RunningAgent {
         self.reloads += 1;
         let mut before = std::mem::take(&mut self.rules);
         for rule in rules {
-            let position = before.iter().position(|run| run.rule.name == rule.name);
-            let mut run = position.map_or_else(|| RuleRun::new(rule.clone()), |position| before.remove(position));
-            if run.rule != rule {
-                run.replace(rule);
-            }
+            let run = match before.iter().position(|run| run.rule.name == rule.name) {
+                None => RuleRun::new(rule),
+                Some(position) => {
+                    let mut run = before.remove(position);
+                    if run.rule != rule {
+                        run.replace(rule);
+                    }
+                    run
+                }
+            };
             self.rules.push(run);
         }
         before.iter_mut().for_each(RuleRun::leave);
@@ -233,7 +229,7 @@ impl RunningAgent {
         };
         page.set(PageContents {
             rules: self.rules.iter().map(of).collect(),
-            cpu: process::own_cpu_time(),
+            cpu: ProcessStat::of(std::process::id()).map_or(Duration::ZERO, |stat| stat.cpu),
             reloads: self.reloads,
             is_current: self.is_current,
         });

@@ -22,12 +22,3 @@ fn fetch(url: &str, build_id: &str) -> Option<PathBuf> {
 fn fetch(_: &str, _: &str) -> Option<PathBuf> {
     None
 }
-
-/// Why a server cannot be asked; `None` if it can.
-pub(super) const NO_SERVER: Option<&str> = if cfg!(feature = "debuginfod") {
-    None
-} else {
-    Some(
-        "this smark cannot ask servers for plans: build it with the feature `debuginfod`, or copy the plans into a folder",
-    )
-};

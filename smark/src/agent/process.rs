@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use simple_markers_tracer::sys::ProcessStat;
 
 use crate::agent_report::AgentReport;
 
@@ -72,7 +73,8 @@ impl WatchingProcess {
     pub(super) fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.child.try_wait()?;
         if status.is_none() {
-            self.cpu = cpu_time(self.child.id()).unwrap_or_default().max(self.cpu);
+            let stat = ProcessStat::of(self.child.id());
+            self.cpu = stat.map_or(Duration::ZERO, |stat| stat.cpu + stat.cpu_of_children).max(self.cpu);
             self.written = written_bytes(self.child.id()).unwrap_or_default().max(self.written);
         }
         // What it said before it ended is there.
@@ -165,46 +167,9 @@ pub(super) fn written_bytes(pid: u32) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok())
 }
 
-/// How often the kernel counts the time of a process in a second (`USER_HZ`, the same on all machines that run
-/// `smark`).
-const TICKS: u64 = 100;
-
-/// The CPU time of a process and of its children that have ended; `None` if it is gone.
-fn cpu_time(pid: u32) -> Option<Duration> {
-    times(pid).map(|[own, of_children]| own + of_children)
-}
-
-/// The CPU time of this process alone.
-pub(super) fn own_cpu_time() -> Duration {
-    times(std::process::id()).map_or(Duration::ZERO, |[own, _]| own)
-}
-
-/// The CPU time of a process, and that of its children that have ended.
-fn times(pid: u32) -> Option<[Duration; 2]> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // proc(5): the name is in parentheses and may have any bytes. Fields 14 to 17 are the times.
-    let (_, fields) = text.rsplit_once(')')?;
-    let mut ticks = fields.split_whitespace().skip(11).map_while(|field| field.parse::<u64>().ok());
-    let mut next = || Some(Duration::from_millis((ticks.next()? + ticks.next()?) * 1000 / TICKS));
-    Some([next()?, next()?])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_of_a_process_grows() {
-        let id = std::process::id();
-        let before = cpu_time(id).expect("a time");
-        let since = Instant::now();
-        let mut number = 1u64;
-        while cpu_time(id).expect("a time") < before + Duration::from_millis(50) {
-            number = std::hint::black_box(number.wrapping_mul(3));
-            assert!(since.elapsed() < Duration::from_secs(60), "{number}");
-        }
-        assert_eq!(cpu_time(u32::MAX), None);
-    }
 
     #[test]
     fn long_lines_are_cut_and_too_many_are_left_out() {

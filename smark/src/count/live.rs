@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::aggregate::{Question, Tally};
 use simple_markers_tracer::sys::{self, Floor, Session};
 use simple_markers_tracer::{Hit, Plan};
 
@@ -120,11 +120,11 @@ impl Sink for Live {
             .map_or(Next::Wait, Next::WaitFor))
     }
 
-    fn tally(&self, plan: &Plan, session: &Session) -> anyhow::Result<HitTally> {
-        let hits = self.counts(plan, session)?.hits();
+    fn tally(&self, session: &Session) -> anyhow::Result<HitTally> {
+        let hits = session.tallies()?.iter().map(|tallies| tallies.get(Tally::Hits)).sum();
         // What programs record themselves may be lost before it is counted.
         let dropped = session.lost()?.saturating_sub(session.missed()?);
-        Ok(HitTally { hits: hits.saturating_add(dropped), delivered: hits, dropped })
+        Ok(HitTally { hits: dropped.saturating_add(hits), delivered: hits, dropped })
     }
 
     fn end(mut self: Box<Self>, console: &Console, totals: &Totals<'_>) -> anyhow::Result<()> {

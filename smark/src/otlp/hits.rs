@@ -1,20 +1,17 @@
 //! Hits as records, and intervals as spans.
 
-use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use simple_markers_tracer::event::Texts;
-use simple_markers_tracer::function_names::FunctionNames;
 use simple_markers_tracer::sys::Session;
-use simple_markers_tracer::text::Format;
 use simple_markers_tracer::{Hit, Plan};
 
-use super::attributes::HitAttributes;
 use super::batch::{Batch, BatchItem};
 use super::intervals::{SpanFinder, SpanRole};
 use super::message::{Attribute, LogRecord, OtlpSpan};
+use super::records::record;
 use super::sender::{OtlpSender, Pace, SendTally, SignalTally};
 use super::settings::{OtlpSettings, Signal};
 use super::tell;
@@ -22,6 +19,7 @@ use crate::agent_report::HitTally;
 use crate::console::Console;
 use crate::end::{self, Totals};
 use crate::hit_origin::{HitOrigin, HitQuestion};
+use crate::hit_text::HitText;
 use crate::pair_tally;
 use crate::sinks::{Next, Setting, Sink};
 
@@ -41,9 +39,8 @@ impl OtlpSettings {
         let HitQuestion { intervals, doubtful, is_json, is_live } = question;
         let sender = OtlpSender::start(&self, if is_live { Pace::Live } else { Pace::Patient }, *console)?;
         Ok(Box::new(SentHits {
-            records: HitRecords { texts: Texts::new(setting.names), formats: HashMap::new() },
+            text: HitText::new(Texts::new(setting.names), setting.functions),
             origin,
-            functions: setting.functions,
             resource: self.resource.clone(),
             is_of_intervals: intervals.is_some(),
             finder: SpanFinder::new(intervals, doubtful),
@@ -58,19 +55,10 @@ impl OtlpSettings {
     }
 }
 
-/// Makes records.
-struct HitRecords {
-    /// The texts of the kernel's events.
-    texts: Texts,
-    /// By the number of the marker.
-    formats: HashMap<usize, Format>,
-}
-
 /// Sends hits.
 struct SentHits {
-    records: HitRecords,
+    text: HitText,
     origin: HitOrigin,
-    functions: Box<dyn FunctionNames>,
     /// What the environment says of the resource.
     resource: Vec<Attribute>,
     is_of_intervals: bool,
@@ -84,31 +72,6 @@ struct SentHits {
     hits: u64,
     /// What became of all, once nothing more is sent.
     sent: Option<SendTally>,
-}
-
-impl HitRecords {
-    fn record(&mut self, hit: &Hit<'_>, origin: &HitOrigin, functions: &dyn FunctionNames) -> LogRecord {
-        let mut text = String::new();
-        match &hit.marker.event {
-            Some(event) => self.texts.write(event, hit, &mut text),
-            None => {
-                let format = &hit.marker.format;
-                let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(format));
-                format.write_named(hit, functions, &mut text);
-            }
-        }
-        let time = origin.wall(hit.time);
-        LogRecord {
-            time_unix_nano: time,
-            // It was noted in the moment in which it happened.
-            observed_time_unix_nano: time,
-            body: Some(text.into()),
-            attributes: HitAttributes::of(hit, functions).0,
-            trace_id: Vec::new(),
-            span_id: Vec::new(),
-            event_name: hit.marker.name.to_string(),
-        }
-    }
 }
 
 impl SentHits {
@@ -152,8 +115,7 @@ impl Sink for SentHits {
     fn hit(&mut self, hit: &Hit<'_>) -> anyhow::Result<ControlFlow<()>> {
         self.hits += 1;
         self.look(hit.plan);
-        let Self { records, origin, functions, finder, .. } = self;
-        match finder.role(hit, origin, &**functions, &mut || records.record(hit, origin, &**functions)) {
+        match self.finder.role(hit, &self.origin, &mut self.text) {
             SpanRole::End(span) => {
                 if self.spans.add(*span) {
                     self.hand_over(|sent| &mut sent.spans);
@@ -161,7 +123,7 @@ impl Sink for SentHits {
             }
             SpanRole::Begin(Some(left)) if !self.is_of_intervals => self.add_record(left),
             SpanRole::Alone if !self.is_of_intervals => {
-                let mut record = self.records.record(hit, &self.origin, &*self.functions);
+                let mut record = record(hit, &self.origin, &mut self.text);
                 if let Some(around) = self.finder.around(hit) {
                     (record.trace_id, record.span_id) = (around.trace.to_vec(), around.span.to_vec());
                 }
@@ -189,7 +151,7 @@ impl Sink for SentHits {
         Ok(())
     }
 
-    fn tally(&self, _: &Plan, session: &Session) -> anyhow::Result<HitTally> {
+    fn tally(&self, session: &Session) -> anyhow::Result<HitTally> {
         let lost = session.lost()?;
         let tally = self.sent.clone().unwrap_or_else(|| self.sender.tally());
         let (records, spans) = (tally.of(Signal::Logs), tally.of(Signal::Traces));

@@ -12,7 +12,9 @@ use simple_markers_tracer::{Hit, Plan};
 use super::attributes::HitAttributes;
 use super::ids::SpanIds;
 use super::message::{LogRecord, OtlpSpan};
+use super::records::record;
 use crate::hit_origin::HitOrigin;
+use crate::hit_text::HitText;
 use crate::sinks::IntervalSites;
 
 /// The most intervals of a pair that are open.
@@ -110,14 +112,8 @@ impl SpanFinder {
         }
     }
 
-    /// What a hit is. `record` makes what it is without an interval.
-    pub(super) fn role(
-        &mut self,
-        hit: &Hit<'_>,
-        origin: &HitOrigin,
-        functions: &dyn FunctionNames,
-        record: &mut dyn FnMut() -> LogRecord,
-    ) -> SpanRole {
+    /// What a hit is. `texts` writes what it says.
+    pub(super) fn role(&mut self, hit: &Hit<'_>, origin: &HitOrigin, texts: &mut HitText) -> SpanRole {
         self.look(hit.plan);
         for pair in &mut self.pairs {
             match pair.role(hit, true) {
@@ -125,7 +121,7 @@ impl SpanFinder {
                 Some(Role::Nothing) => return SpanRole::Alone,
                 Some(Role::End(SpanBegin(begin))) => {
                     close(&mut self.nested, &begin);
-                    return SpanRole::End(Box::new(span(&pair.name, &begin, hit, origin, functions)));
+                    return SpanRole::End(Box::new(span(&pair.name, &begin, hit, origin, &*texts.functions)));
                 }
                 Some(Role::Begin(key)) => {
                     let keys = pair.keys().iter().map(|key| &**key);
@@ -139,7 +135,7 @@ impl SpanFinder {
                         parent: parent.map(|parent| parent.span),
                         place,
                         time: hit.time,
-                        record: record(),
+                        record: record(hit, origin, texts),
                     };
                     let open = Rc::new(open);
                     let left = pair.open(key, SpanBegin(Rc::clone(&open)), MOST_OPEN);

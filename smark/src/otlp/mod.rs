@@ -11,6 +11,7 @@ mod hits;
 mod ids;
 mod intervals;
 mod message;
+mod records;
 mod resource;
 mod sender;
 mod settings;

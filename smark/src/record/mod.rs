@@ -5,7 +5,7 @@ mod parts;
 mod recorder;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ use self::files::Folder;
 use self::parts::{Parts, RecordingStart};
 use self::recorder::{NameSources, Recorder};
 use crate::console::Console;
-use crate::quantity;
 use crate::sinks::Sink as _;
 use crate::source::Source as _;
 use crate::watch::{self, Buffer, StackOptions, TaskOption, Watch, events, under_heading};
+use crate::{machine, quantity};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -203,7 +203,7 @@ impl Record {
         let packet = ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
         let recordings = RecordingStart {
             stacks,
-            origin: origin(program),
+            origin: RecordingOrigin { host: machine::host(), boot: machine::boot(), program: Some(program) },
             start: watching.started,
             packet: usize::try_from(packet).unwrap_or(usize::MAX),
             most,
@@ -224,13 +224,4 @@ impl Record {
         let status = watching.end(console)?;
         ended.map(|()| status)
     }
-}
-
-/// Where it is recorded. `program` is what is recorded.
-fn origin(program: String) -> RecordingOrigin {
-    let read = |name: &str| {
-        let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?;
-        Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
-    };
-    RecordingOrigin { host: read("hostname"), boot: read("random/boot_id"), program: Some(program) }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::ctf::description::RecordingOrigin;
@@ -11,7 +11,7 @@ use simple_markers_tracer::frames::StackTable;
 use simple_markers_tracer::record::stack::StackSettings;
 
 use super::files::{Folder, Output, part_folder};
-use crate::uuid;
+use crate::{machine, uuid};
 
 /// What recordings of the same hits have in common.
 pub(super) struct RecordingStart {
@@ -28,12 +28,10 @@ pub(super) struct RecordingStart {
 impl RecordingStart {
     /// Begins a recording in a folder.
     pub(super) fn begin(&self, plan: &Plan, folder: Folder) -> anyhow::Result<(Writer, Output)> {
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = simple_markers_tracer::sys::now();
         let description = Description {
             uuid: uuid::random()?,
             tool: env!("CARGO_PKG_VERSION").to_owned(),
-            clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now),
+            clock_offset: machine::clock_offset(),
             start: self.start,
             stacks: StackTable::new(self.stacks),
             origin: Some(self.origin.clone()),

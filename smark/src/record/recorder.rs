@@ -268,7 +268,7 @@ impl Sink for Recorder {
         Ok(())
     }
 
-    fn tally(&self, _: &Plan, session: &Session) -> anyhow::Result<HitTally> {
+    fn tally(&self, session: &Session) -> anyhow::Result<HitTally> {
         let lost = session.lost()?;
         let unrecorded = self.before.unrecorded + self.writer.unrecorded();
         let flown = self.flight.as_ref().map_or(0, Flight::dropped);

@@ -381,10 +381,5 @@ fn tables(path: PathBuf, force: bool, file_size: u64) -> anyhow::Result<ReportWo
 
 #[cfg(not(feature = "parquet"))]
 fn tables(_: PathBuf, _: bool, _: u64) -> anyhow::Result<ReportWork> {
-    bail!("--to parquet: {NO_PARQUET}")
+    bail!("--to parquet: {}", crate::features::without("parquet"))
 }
-
-/// Why there are no tables.
-#[cfg(not(feature = "parquet"))]
-pub(crate) const NO_PARQUET: &str =
-    "this smark was built without it; cargo install with --features parquet builds one that has it";

@@ -30,8 +30,7 @@ pub(crate) trait Sink {
     }
 
     /// What became of the hits so far.
-    fn tally(&self, plan: &Plan, session: &Session) -> anyhow::Result<HitTally> {
-        let _ = plan;
+    fn tally(&self, session: &Session) -> anyhow::Result<HitTally> {
         let (received, lost) = (session.received(), session.lost()?);
         Ok(HitTally { hits: received.saturating_add(lost), delivered: received, dropped: lost })
     }

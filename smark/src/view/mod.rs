@@ -82,8 +82,6 @@ impl RecordingView {
 
     #[cfg(not(feature = "view"))]
     pub(crate) fn run(self, _: &Console) -> anyhow::Result<ExitCode> {
-        anyhow::bail!(
-            "view: this smark was built without it; cargo install with --features view builds one that has it"
-        )
+        anyhow::bail!("view: {}", crate::features::without("view"))
     }
 }

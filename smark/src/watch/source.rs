@@ -71,7 +71,7 @@ impl Source for Watching {
                 Next::WaitFor(time) => Some(time),
             };
             if let Some(agent) = agent.as_mut().filter(|agent| agent.due_in().is_zero()) {
-                let tally = feed.sink.tally(&self.plan, session)?;
+                let tally = feed.sink.tally(session)?;
                 if agent.tell(&AgentReport { tally, sites: self.plan.sites.len() as u64, is_last: false }).is_err() {
                     // The agent is gone.
                     break;
@@ -97,7 +97,7 @@ impl Source for Watching {
             feed.sink.pause(&self.plan, session)?;
             feed.sink.flush(session)?;
             if let Some(agent) = &mut agent {
-                let tally = feed.sink.tally(&self.plan, session)?;
+                let tally = feed.sink.tally(session)?;
                 // If the agent is gone, nobody asks.
                 let _ = agent.tell(&AgentReport::last(tally, self.plan.sites.len() as u64));
             }

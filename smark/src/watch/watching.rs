@@ -10,6 +10,7 @@ use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
 use simple_markers_tracer::sys::{Child, Failure, Kernel, RunningKernel, Session, TreeEvent, signals};
 
 use super::errors::explained;
+use super::events;
 use super::matching::Matching;
 use super::named_files::{FileChange, NamedFiles};
 use super::options::Options;
@@ -18,6 +19,7 @@ use crate::console::{Console, Status};
 use crate::mapped_symbols::RegionCache;
 use crate::planned::PlanFile;
 use crate::process_functions::ProcessFunctions;
+use crate::sinks::Setting;
 use crate::stacks::{Chains, Stacks};
 
 /// How often new files, and hits that nothing tells of yet, are looked for while there are none.
@@ -239,6 +241,18 @@ impl Watching {
     /// Finds the functions whose addresses values have.
     pub(crate) fn functions(&self, console: &Console) -> ProcessFunctions {
         ProcessFunctions::new(self.watch.filters.debug_folders(console))
+    }
+
+    /// What its hits are shown with, without stacks.
+    pub(crate) fn setting(&self, console: &Console, colour: bool) -> Setting {
+        Setting {
+            start: self.started,
+            names: events::names(&self.plan),
+            functions: Box::new(self.functions(console)),
+            colour,
+            has_tasks: self.watch.notes_tasks,
+            stacks: None,
+        }
     }
 
     /// The session; `None` if there is nothing to watch.

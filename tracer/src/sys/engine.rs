@@ -365,11 +365,17 @@ impl Session {
     }
 
     fn tallies_of_engine(&self) -> Result<Vec<Tallies>, Error> {
-        match &self.running {
-            Some(Running::Bpf(programs)) => programs.tallies(),
-            Some(Running::Tracefs(tracefs)) => Ok(tracefs.tallies()),
-            None => Ok(Vec::new()),
-        }
+        let tallies = match &self.running {
+            Some(Running::Bpf(programs)) => programs.tallies()?,
+            Some(Running::Tracefs(tracefs)) => tracefs.tallies(),
+            None => Vec::new(),
+        };
+        // It hands on its hits, and only knows which of them had no space or could not be filtered.
+        let hands_on = self.recorded.as_ref().is_some_and(|recorded| recorded.is_in_order);
+        Ok(match hands_on {
+            true => tallies.iter().map(|of_site| of_site.only(Tally::Unfiltered)).collect(),
+            false => tallies,
+        })
     }
 
     /// How long the intervals were that have ended.
@@ -397,11 +403,8 @@ impl Session {
     /// A map cannot be read.
     pub fn counted(&self) -> Result<RawCounts, Error> {
         let mut counted = match (&self.running, &self.recorded) {
-            // It hands on its hits, and only knows which of them had no space or could not be filtered.
             (Some(_), Some(recorded)) if recorded.is_in_order => {
-                let tallies = self.tallies_of_engine()?;
-                let tallies = tallies.iter().map(|of_site| of_site.only(Tally::Unfiltered)).collect();
-                RawCounts { tallies, ..RawCounts::default() }
+                RawCounts { tallies: self.tallies_of_engine()?, ..RawCounts::default() }
             }
             (Some(Running::Bpf(programs)), _) => programs.counted()?,
             (Some(Running::Tracefs(tracefs)), _) => tracefs.counted(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::numbers::numbers;
+use super::process_stat::ProcessStat;
 
 /// What a file is: not its name, which may lead to another file in another mount namespace or at
 /// another time.
@@ -30,7 +31,8 @@ impl FileId {
     }
 
     /// The file that a path leads to; `None` if there is none.
-    pub(super) fn at(path: &Path) -> Option<Self> {
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
         Some(Self::of(&fs::metadata(path).ok()?))
     }
 
@@ -159,9 +161,7 @@ pub fn is_in_use(number: (u64, u64)) -> Option<bool> {
 #[must_use]
 pub fn exists(pid: u32) -> bool {
     // A process that has ended and was not waited for is a zombie.
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
+    ProcessStat::of(pid).is_some_and(|stat| !stat.has_ended())
 }
 
 /// The link to the file that a process has mapped at addresses.

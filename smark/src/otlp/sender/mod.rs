@@ -53,6 +53,7 @@ pub(super) struct OtlpRequest {
 }
 
 /// What the thread and its owner share.
+#[derive(Default)]
 struct SendState {
     queue: VecDeque<OtlpRequest>,
     /// How many bytes and items the queue has.
@@ -157,17 +158,7 @@ impl OtlpSender {
     ///
     /// A file with certificates cannot be read, or there can be no thread.
     pub(super) fn start(settings: &OtlpSettings, pace: Pace, console: Console) -> anyhow::Result<Self> {
-        let state = SendState {
-            queue: VecDeque::new(),
-            bytes: 0,
-            items: 0,
-            in_flight: None,
-            tally: SendTally::default(),
-            deadline: None,
-            is_gone: false,
-            is_told: false,
-            is_abandoned: false,
-        };
+        let state = SendState::default();
         let shared =
             Arc::new(SendQueue { state: Mutex::new(state), changed: Condvar::new(), pace, grace: settings.timeout() });
         let delivery = Delivery {
@@ -375,17 +366,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_what_comes_last() {
         let request = |items| OtlpRequest { signal: Signal::Logs, items, body: vec![0; 1 << 20] };
-        let mut state = SendState {
-            queue: VecDeque::new(),
-            bytes: 0,
-            items: 0,
-            in_flight: None,
-            tally: SendTally::default(),
-            deadline: None,
-            is_gone: false,
-            is_told: false,
-            is_abandoned: false,
-        };
+        let mut state = SendState::default();
         for _ in 0..64 {
             assert!(state.has_room(&request(1)));
             state.push(request(1));

@@ -11,6 +11,7 @@ use simple_markers_resolver::address::FileOffset;
 
 use crate::recorder::ring::Sizes;
 use crate::sys::mapped::{self, Region};
+use crate::sys::process_stat::ProcessStat;
 
 /// What to write to the control block of an image.
 #[derive(Clone, Debug)]
@@ -42,10 +43,7 @@ pub(super) struct ProcessIdentity {
 impl ProcessIdentity {
     /// The process with that number; `None` if there is none.
     pub(super) fn of(pid: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name may have spaces and parentheses. Field 22 is the 20th behind it.
-        let start = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
-        Some(Self { pid, start })
+        ProcessStat::of(pid).map(|stat| Self { pid, start: stat.start })
     }
 
     pub(super) fn is_alive(self) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::super::process_stat::ProcessStat;
 use super::files::{Root, append};
 use crate::ftrace::probes::{Owner, events, removal};
 
@@ -19,12 +20,7 @@ pub(super) fn owner() -> Option<Owner> {
 
 /// When a process started, in clock ticks since the machine started. `None` if there is none.
 fn start(process: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, which may have spaces, is the second field, and the start is the 22nd.
-    let (_, after) = stat.rsplit_once(") ")?;
-    let mut fields = after.split(' ');
-    let is_over = matches!(fields.next()?, "Z" | "X");
-    fields.nth(18)?.parse().ok().filter(|_| !is_over)
+    ProcessStat::of(process).filter(|stat| !stat.has_ended()).map(|stat| stat.start)
 }
 
 fn namespace() -> Option<u64> {
