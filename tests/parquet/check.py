@@ -211,3 +211,17 @@ for path in files:
     encodings = dict(database.execute(f"SELECT path_in_schema, encodings FROM parquet_metadata('{path}')").fetchall())
     assert "DELTA_BINARY_PACKED" in encodings["time"] and "DICTIONARY" in encodings["host"], encodings
 print(f"{len(files)} files in their order")
+
+# A row for each column of each table, in their order, from each recording. What `smark list` says of an argument is there as well.
+about = database.execute(f"SELECT recording, marker, list(\"column\" ORDER BY position), list(argument ORDER BY position) FROM "
+                         f"'{folder}/hits/_columns/*.parquet' GROUP BY ALL").fetchall()
+assert len(about) == len(HOSTS) * 2, about
+for _, marker, columns, arguments in about:
+    names = [name for name, *_ in database.execute(f"DESCRIBE SELECT * EXCLUDE (ns, hour) FROM {marker.split(':')[1]}").fetchall()]
+    assert columns == names, (columns, names)
+    texts = [argument["text"] for hit in hits if hit["marker"] == marker for argument in hit["args"]]
+    assert [argument for argument in arguments if argument] == list(dict.fromkeys(texts)), arguments
+verdicts = database.execute(f"SELECT DISTINCT argument, site.source, site.verdict, site.format FROM (SELECT argument, unnest(sites) AS site FROM "
+                            f"'{folder}/hits/_columns/*.parquet') WHERE argument = 'request->sector'").fetchall()
+assert verdicts == [("request->sector", "queue.rs:1", "certain", "request %lu: %u sectors from %p, %d in flight")], verdicts
+print(f"duckdb: the columns of {len(about)} tables are described")

@@ -16,7 +16,7 @@ pub(super) fn of_table(
     lost: u64,
 ) -> String {
     let arguments = layout.arguments.iter().map(|argument| {
-        let columns: Vec<String> = argument.columns().into_iter().map(|column| column.name).collect();
+        let columns: Vec<String> = argument.columns().into_iter().map(|(_, column)| column.name).collect();
         json!({ "text": &*argument.text, "columns": columns })
     });
     let sites = sites.iter().filter_map(|number| site(plan, plan.sites.get(*number)?));
@@ -47,12 +47,16 @@ fn site(plan: &Plan, site: &PlannedSite) -> Option<Json> {
     }))
 }
 
-/// An argument with its verdict at a site: `certain`, `doubtful`, `lost` or `unreadable`.
 fn argument(argument: &PlannedArgument) -> Json {
-    let (verdict, why) = match &argument.source {
+    let (verdict, why) = verdict(argument);
+    json!({ "text": &*argument.text, "verdict": verdict, "why": why })
+}
+
+/// The verdict of an argument at a site (`certain`, `doubtful`, `lost` or `unreadable`), and why it is not the first.
+pub(super) fn verdict(argument: &PlannedArgument) -> (&'static str, Option<String>) {
+    match &argument.source {
         Source::Read(_) | Source::Either(..) => ("certain", None),
         Source::Doubtful(of) => ("doubtful", of.why.words()),
         Source::Unread(why) => (why.placeholder().as_str(), why.words()),
-    };
-    json!({ "text": &*argument.text, "verdict": verdict, "why": why })
+    }
 }

@@ -40,6 +40,27 @@ enum ArgumentForm {
     Whole(ShapePlace),
 }
 
+/// What a column of an argument has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ArgumentColumn {
+    Value,
+    /// The name of the value.
+    Name,
+    /// A doubtful value.
+    Maybe,
+}
+
+impl ArgumentColumn {
+    /// What it has, in words.
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            Self::Value => "the value of the argument",
+            Self::Name => "the name of the value",
+            Self::Maybe => "a doubtful value of the argument",
+        }
+    }
+}
+
 /// The cells of an argument.
 #[derive(Debug)]
 pub(super) struct ArgumentCells<'h> {
@@ -97,14 +118,15 @@ impl TableArgument {
     }
 
     /// Its columns.
-    pub(super) fn columns(&self) -> Vec<Column> {
+    pub(super) fn columns(&self) -> Vec<(ArgumentColumn, Column)> {
         let Some(of) = self.column_type() else { return Vec::new() };
-        let mut columns = vec![Column::optional(&self.name, of.clone())];
+        let mut columns = vec![(ArgumentColumn::Value, Column::optional(&self.name, of.clone()))];
         if self.has_names() {
-            columns.push(Column::optional(&format!("{}__name", self.name), ColumnType::Text));
+            let name = Column::optional(&format!("{}__name", self.name), ColumnType::Text);
+            columns.push((ArgumentColumn::Name, name));
         }
         if self.has_maybe {
-            columns.push(Column::optional(&format!("{}__maybe", self.name), of));
+            columns.push((ArgumentColumn::Maybe, Column::optional(&format!("{}__maybe", self.name), of)));
         }
         columns
     }

@@ -13,7 +13,7 @@ use super::folder::DataSetFolder;
 use super::layout::{MarkerShapes, RowOrigin, TableLayout};
 use super::name::folder_name;
 use super::table::Table;
-use super::{about, recordings};
+use super::{about, columns, recordings};
 
 /// After how many hits the kept bytes are counted.
 const OFTEN: u64 = 1 << 14;
@@ -24,6 +24,7 @@ const KEPT: usize = 512 << 20;
 /// A data set that is written.
 pub(crate) struct DataSet<'r> {
     description: &'r Description,
+    plan: &'r Plan,
     folder: DataSetFolder,
     origin: RowOrigin,
     tables: Vec<Table>,
@@ -49,7 +50,7 @@ impl<'r> DataSet<'r> {
     /// and `most` the most bytes of a file.
     pub(crate) fn new(
         folder: DataSetFolder,
-        (description, plan): (&'r Description, &Plan),
+        (description, plan): (&'r Description, &'r Plan),
         keep: &dyn Fn(usize) -> bool,
         shapes: &MarkerShapes,
         doubtful: DoubtfulValues,
@@ -69,7 +70,7 @@ impl<'r> DataSet<'r> {
                     *of_site = Some(tables.len());
                 }
             }
-            tables.push(Table::new(layout, folder.temporary().join(folder_name(&marker)), about, most)?);
+            tables.push(Table::new((layout, sites), folder.temporary().join(folder_name(&marker)), about, most)?);
         }
         let of = description.origin.as_ref();
         let origin = RowOrigin {
@@ -78,7 +79,7 @@ impl<'r> DataSet<'r> {
             recording: description.uuid_text(),
             clock_offset: description.clock_offset,
         };
-        Ok(Self { description, folder, origin, tables, of_site, hits: 0, last: None })
+        Ok(Self { description, plan, folder, origin, tables, of_site, hits: 0, last: None })
     }
 
     /// Adds a hit.
@@ -100,8 +101,10 @@ impl<'r> DataSet<'r> {
         for table in &mut self.tables {
             table.finish(&self.origin)?;
         }
-        let Self { description, folder, origin, tables, hits, last, .. } = self;
+        let Self { description, plan, folder, origin, tables, hits, last, .. } = self;
         recordings::write(folder.temporary(), description, &origin, end, hits, last)?;
+        let described = tables.iter().map(|table| (&table.layout, table.sites.as_slice()));
+        columns::write(folder.temporary(), &origin.recording, plan, described)?;
         let (files, bytes) = (tables.iter().map(|it| it.files).sum(), tables.iter().map(|it| it.bytes).sum());
         Ok(DataSetSummary { path: folder.finish()?, hits, files, bytes })
     }

@@ -7,9 +7,10 @@ use anyhow::Context as _;
 
 use crate::new_folder::{FolderContents, NewFolder};
 
-/// The folder of the table of recordings, which every data set has. Readers pass over it unless
-/// they are told to read it.
+/// The folders of the tables of recordings and of columns, which every data set has. Readers pass over them unless they
+/// are told to read them.
 pub(super) const RECORDINGS: &str = "_recordings";
+pub(super) const COLUMNS: &str = "_columns";
 
 /// Where a data set is written.
 pub(crate) struct DataSetFolder(NewFolder);

@@ -77,13 +77,13 @@ pub(super) struct RowOrigin {
 #[derive(Clone, Debug)]
 pub(super) struct SiteTexts {
     image: String,
-    build_id: Option<String>,
-    function: Option<Arc<str>>,
+    pub(super) build_id: Option<String>,
+    pub(super) function: Option<Arc<str>>,
     /// The address, which a hit may not have.
-    address: String,
-    source: String,
-    /// The columns of its arguments, by their position.
-    arguments: Vec<usize>,
+    pub(super) address: String,
+    pub(super) source: String,
+    /// Where its arguments are among those of the table.
+    pub(super) arguments: Vec<usize>,
 }
 
 /// The columns of a table.
@@ -105,7 +105,7 @@ impl TableLayout {
         shapes: &MarkerShapes,
         doubtful: DoubtfulValues,
     ) -> Self {
-        let mut columns = own_columns();
+        let mut columns = Vec::from(own_columns().map(|(column, _)| column));
         let mut arguments: Vec<TableArgument> = Vec::new();
         let mut texts = HashMap::new();
         for (number, site) in sites.iter().filter_map(|number| Some((*number, plan.sites.get(*number)?))) {
@@ -132,9 +132,24 @@ impl TableLayout {
             }
             texts.extend(site_texts(plan, site, positions).map(|texts| (number, texts)));
         }
-        columns.extend(arguments.iter().flat_map(TableArgument::columns));
-        columns.push(Column::required(DOUBTS, doubts_type()));
+        columns.extend(arguments.iter().flat_map(TableArgument::columns).map(|(_, column)| column));
+        columns.push(doubts_column().0);
         Self { marker: Arc::clone(marker), columns, arguments, sites: texts, doubtful }
+    }
+
+    /// Each column in its order: its name, what it has, and where its argument is in `arguments`, if it has one.
+    pub(super) fn meanings(&self) -> impl Iterator<Item = (&str, &'static str, Option<usize>)> {
+        let own = own_columns().map(|(_, meaning)| (meaning, None));
+        let of_arguments = self.arguments.iter().enumerate().flat_map(|(position, argument)| {
+            argument.columns().into_iter().map(move |(which, _)| (which.meaning(), Some(position)))
+        });
+        let all = own.into_iter().chain(of_arguments).chain([(doubts_column().1, None)]);
+        self.columns.iter().zip(all).map(|(column, (meaning, argument))| (column.name.as_str(), meaning, argument))
+    }
+
+    /// What every row of a site has; `None` if the table does not have the site.
+    pub(super) fn site(&self, number: usize) -> Option<&SiteTexts> {
+        self.sites.get(&number)
     }
 
     /// Adds a hit to rows of this layout. Returns its time in ns since the start of 1970.
@@ -210,32 +225,34 @@ pub(super) fn wall_time(time: u64, origin: &RowOrigin) -> i64 {
     i64::try_from(origin.clock_offset.saturating_add(time)).unwrap_or(i64::MAX)
 }
 
-fn own_columns() -> Vec<Column> {
+/// The columns that every table has before the arguments, and what they have.
+fn own_columns() -> [(Column, &'static str); OWN] {
     let required = |name| Column::required(name, ColumnType::Text);
     let optional = |name| Column::optional(name, ColumnType::Text);
     let integer = |name| Column::required(name, INT32);
-    vec![
-        Column::required("time", ColumnType::Time),
-        required("marker"),
-        optional("host"),
-        optional("boot"),
-        required("recording"),
-        required("image"),
-        optional("build_id"),
-        integer("pid"),
-        integer("tid"),
-        required("comm"),
-        integer("cpu"),
-        Column::optional("task", UINT64),
-        optional("function"),
-        optional("site"),
-        required("source"),
+    [
+        (Column::required("time", ColumnType::Time), "when it was hit, by the time of day when the recording began"),
+        (required("marker"), "the name of the marker"),
+        (optional("host"), "the name of the machine"),
+        (optional("boot"), "the boot of its kernel"),
+        (required("recording"), "the UUID of the recording"),
+        (required("image"), "the program or library with the marker"),
+        (optional("build_id"), "the build id of it"),
+        (integer("pid"), "the process"),
+        (integer("tid"), "the thread"),
+        (required("comm"), "the name of the thread"),
+        (integer("cpu"), "the CPU"),
+        (Column::optional("task", UINT64), "the task of an async runtime that the thread ran"),
+        (optional("function"), "the function with the marker"),
+        (optional("site"), "the link-time address"),
+        (required("source"), "the file and the line of the marker"),
     ]
 }
 
-fn doubts_type() -> ColumnType {
+fn doubts_column() -> (Column, &'static str) {
     let members = ["argument", "why"].map(|name| Column::optional(name, ColumnType::Text));
-    ColumnType::List(Box::new(ColumnType::Group(members.into())))
+    let of = ColumnType::List(Box::new(ColumnType::Group(members.into())));
+    (Column::required(DOUBTS, of), "what the hit does not have for sure, and why")
 }
 
 fn site_texts(plan: &Plan, site: &PlannedSite, arguments: Vec<usize>) -> Option<SiteTexts> {

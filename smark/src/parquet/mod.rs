@@ -15,11 +15,14 @@
 //! | `table` | a table: its rows, and its files by the hour |
 //! | `folder` | where the files are until they are complete |
 //! | `recordings`, `end` | the table of recordings, and how a recording ended |
+//! | `columns` | the table of columns |
+//! | `small_table` | what these two tables have in common |
 //! | `about` | what files say about themselves |
 
 mod about;
 mod argument;
 mod cell;
+mod columns;
 mod data_set;
 mod end;
 mod file;
@@ -31,6 +34,7 @@ mod place;
 mod place_cell;
 mod recordings;
 mod rows;
+mod small_table;
 mod table;
 
 pub(crate) use self::data_set::DataSet;

@@ -1,17 +1,14 @@
 //! The table of recordings: a row for each.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
 use simple_markers_tracer::ctf::Description;
 
 use super::cell::{Cell, Column, ColumnType, INT32, INT64};
 use super::end::DataSetEnd;
-use super::file::{TableFile, schema};
 use super::folder::RECORDINGS;
 use super::layout::{RowOrigin, wall_time};
-use super::rows::RowBuffer;
+use super::small_table::{self, list};
 
 /// Writes the file of a recording of which `hits` are in the data set, the last one at `last` by
 /// the clock of the recording.
@@ -53,25 +50,6 @@ pub(super) fn write(
         (Column::required("images", list(&["path", "build_id"])), Cell::List(images.collect())),
         (Column::required("left_out", list(&["marker", "place", "why"])), Cell::List(left_out.collect())),
     ];
-    let columns: Vec<Column> = row.iter().map(|(column, _)| column.clone()).collect();
-    let mut rows = RowBuffer::new(&columns);
-    let mut leaf = 0;
-    for (column, cell) in &row {
-        rows.push(leaf, column, cell);
-        leaf += column.of.leaves();
-    }
-    rows.count = 1;
-    let folder = folder.join(RECORDINGS);
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    let path = folder.join(format!("{}.parquet", origin.recording));
-    let schema = schema(&columns).with_context(|| path.display().to_string())?;
-    let mut file = TableFile::create(path, &schema, &rows, false)?;
-    file.write(&mut rows)?;
-    file.finish(serde_json::json!({ "version": 1, "tool": env!("CARGO_PKG_VERSION") }).to_string())
-}
-
-/// A list of groups of texts.
-fn list(members: &[&str]) -> ColumnType {
-    let members = members.iter().map(|name| Column::optional(name, ColumnType::Text));
-    ColumnType::List(Box::new(ColumnType::Group(members.collect())))
+    let (columns, cells): (Vec<Column>, Vec<Cell<'_>>) = row.into_iter().unzip();
+    small_table::write(&folder.join(RECORDINGS), &origin.recording, &columns, std::iter::once(cells))
 }
