@@ -12,6 +12,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+#[cfg(feature = "debuginfod")]
+use simple_markers_tests::file_server::FileServer;
 use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::metrics_page;
 use simple_markers_tests::tools::{self, ended, run};
@@ -373,6 +375,11 @@ fn hits_for_which_there_is_no_space_are_told() {
     assert_eq!(hits, delivered + dropped);
 }
 
+fn build_id(program: &Path) -> String {
+    let notes = run(Command::new("readelf").args(["-n", "-W"]).arg(program));
+    notes.lines().find_map(|line| Some(line.split_once("Build ID: ")?.1.trim().to_owned())).expect("a build id")
+}
+
 #[test(desk = false)]
 fn plans_are_taken_by_build_id() {
     let Some((folder, program)) = prepared(&["-Wl,--build-id"]) else { return };
@@ -382,9 +389,7 @@ fn plans_are_taken_by_build_id() {
     run(Command::new("strip").arg("-o").arg(&stripped).arg(&program));
     let mut plan = Command::new(fixture::smark());
     run(plan.args(["plan", "--serve"]).arg(&plans).arg(&program));
-    let id = ended(Command::new("readelf").args(["-n", "-W"]).arg(&program)).stdout;
-    let id = id.lines().find_map(|line| Some(line.split_once("Build ID: ")?.1)).expect("a build id");
-    let served = plans.join("buildid").join(id.trim()).join("smark-plan");
+    let served = plans.join("buildid").join(build_id(&program)).join("smark-plan");
     assert!(served.is_file(), "{}", served.display());
     // A plan that is there is not replaced without being asked.
     let mut plan = Command::new(fixture::smark());
@@ -443,4 +448,33 @@ fn parts_become_tables_of_parquet() {
     let [count, first, last] = ["count", "first", "last"].map(|name| row[name].as_u64().expect("a number"));
     let left = recorded(&kept).len() as u64;
     assert_eq!((count + left, first, last), (3000, 0, count - 1));
+}
+
+#[cfg(feature = "debuginfod")]
+#[test]
+fn a_server_beside_debuginfod_has_plans() {
+    let Some((folder, program)) = prepared(&["-Wl,--build-id"]) else { return };
+    let smark = fixture::smark_with("debuginfod");
+    let other = compile(folder.path(), "other", PROGRAM, &["-Wl,--build-id"]);
+    fs::copy(&program, folder.path().join("whole")).expect("the program");
+    for stripped in [&program, &other] {
+        run(Command::new("strip").arg(stripped));
+    }
+    let plans = folder.path().join("plans");
+    run(Command::new(&smark).args(["plan", "--serve"]).arg(&plans).arg(folder.path().join("whole")));
+    let path = |program: &Path| format!("/buildid/{}/smark-plan", build_id(program));
+    let server = FileServer::start();
+    server.put(&path(&program), fs::read(plans.join(&path(&program)[1..])).expect("the plan"));
+    let from_server = format!("plans = \"{}\"\noptions = [\"--by\", \"number\"]", server.url);
+    let rules = counting("work", &program, &from_server) + &counting("other", &other, &from_server);
+    let mut agent = Command::new(smark);
+    agent.arg("agent").env("DEBUGINFOD_CACHE_PATH", folder.path().join("cache")).env("NO_PROXY", "*");
+    let agent = Agent::start_with(agent, folder.path(), &rules);
+    agent.wait_for_state("work", "watching");
+    passes(&program, 100, 0);
+    agent.wait_for_hits("work", 100);
+    // Files were looked for often, and the server was asked once.
+    agent.wait_for_state("other", "waiting");
+    assert_eq!(server.asked(), [path(&program), path(&other)]);
+    assert_eq!(agent.end()["work"], [100, 100, 0]);
 }

@@ -4,52 +4,17 @@
 //!
 //! Runs only with the feature `debuginfod` of this crate, because it builds the command again.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
-use std::{fs, thread};
 
 use serde_json::Value;
+use simple_markers_tests::file_server::FileServer;
 use simple_markers_tests::{fixture, tools};
 
-/// A server, its files by path, and the requests that it received.
-struct Server {
-    url: String,
-    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of the loopback");
-        let url = format!("http://{}", listener.local_addr().expect("its address"));
-        let server = Self { url, files: Arc::default(), asked: Arc::default() };
-        let (files, asked) = (Arc::clone(&server.files), Arc::clone(&server.asked));
-        // The thread ends with the process.
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.expect("a connection");
-                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
-                let request: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
-                let path = request[0].split(' ').nth(1).expect("a path").to_owned();
-                let file = files.lock().expect("the files").get(&path).cloned();
-                asked.lock().expect("the list").push(path);
-                let (status, body) = file.map_or(("404 Not Found", Vec::new()), |file| ("200 OK", file));
-                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-                // The client may have disconnected.
-                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
-            }
-        });
-        server
-    }
-
-    fn serve(&self, build_id: &str, file: &Path) {
-        let path = format!("/buildid/{build_id}/debuginfo");
-        self.files.lock().expect("the files").insert(path, fs::read(file).expect("the file"));
-    }
+/// Serves debug information for a build id.
+fn serve(server: &FileServer, build_id: &str, file: &Path) {
+    server.put(&format!("/buildid/{build_id}/debuginfo"), fs::read(file).expect("the file"));
 }
 
 /// A program and its separate debug file.
@@ -71,7 +36,7 @@ fn split(folder: &Path, name: &str, factor: u32) -> (PathBuf, PathBuf) {
 }
 
 /// The output of `smark` for the image, and its notes.
-fn listed(smark: &Path, server: &Server, cache: &Path, program: &Path) -> (Value, String) {
+fn listed(smark: &Path, server: &FileServer, cache: &Path, program: &Path) -> (Value, String) {
     let mut command = Command::new(smark);
     command.args(["list", "--json"]).arg(program).env("DEBUGINFOD_CACHE_PATH", cache);
     command.env("DEBUGINFOD_URLS", &server.url).env("DEBUGINFOD_TIMEOUT", "20").env("NO_PROXY", "*");
@@ -91,7 +56,7 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     let smark = fixture::smark_with("debuginfod");
     let folder = tempfile::tempdir().expect("a folder");
     let ((program, debug), (_, other)) = (split(folder.path(), "mine", 3), split(folder.path(), "other", 5));
-    let server = Server::start();
+    let server = FileServer::start();
     let listed = |cache: &str| listed(&smark, &server, &folder.path().join(cache), &program);
     let argument = |image: &Value| image["markers"][0]["sites"][0]["args"][0].clone();
 
@@ -101,13 +66,13 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     assert_eq!(image["debug"], Value::Null, "{image}");
     assert_eq!(argument(&image)["verdict"], Value::Null, "{image}");
     let path = format!("/buildid/{build_id}/debuginfo");
-    assert_eq!(*server.asked.lock().expect("the list"), [path.as_str()]);
+    assert_eq!(server.asked(), [path.as_str()]);
     // A missing file is not requested again.
     assert_eq!(listed("missed").0["debug"], Value::Null);
-    assert_eq!(server.asked.lock().expect("the list").len(), 1);
+    assert_eq!(server.asked().len(), 1);
 
     // The debug information of another program is refused with both build ids.
-    server.serve(&build_id, &other);
+    serve(&server, &build_id, &other);
     let (image, notes) = listed("wrong");
     let said = format!("{notes}{}", image["diagnostics"]);
     let notes = tools::run(Command::new("readelf").arg("--notes").arg(&other));
@@ -116,12 +81,12 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     assert_eq!((&image["debug"], &argument(&image)["verdict"]), (&Value::Null, &Value::Null), "{image}");
 
     // Its own debug information is read from the server once, and then from the cache.
-    server.serve(&build_id, &debug);
+    serve(&server, &build_id, &debug);
     for _ in 0..2 {
         let (image, _) = listed("right");
         assert_eq!(image["debug"]["source"], "debuginfod", "{image}");
         assert_eq!(argument(&image)["verdict"], "live", "{image}");
     }
-    assert_eq!(*server.asked.lock().expect("the list"), [path.as_str(); 3]);
+    assert_eq!(server.asked(), [path.as_str(); 3]);
     assert_eq!(fs::read(folder.path().join("right").join(&build_id).join("debuginfo")).ok(), fs::read(&debug).ok());
 }

@@ -14,6 +14,7 @@ pub mod differential;
 pub mod dwarfdump;
 pub mod exactness;
 pub mod field;
+pub mod file_server;
 pub mod fixture;
 pub mod gdb;
 pub mod generator;
