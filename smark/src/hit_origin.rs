@@ -3,6 +3,7 @@
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::plan::DoubtfulValues;
 
+use crate::moving_spans::MovingSpans;
 use crate::{machine, uuid};
 
 /// Where hits come from.
@@ -38,6 +39,8 @@ impl HitOrigin {
 pub(crate) struct HitQuestion {
     /// A [`Question::Time`], whose intervals are sent; `None` for all hits, and the spans of the programs.
     pub(crate) intervals: Option<Question>,
+    /// The spans that are known not to stay where they began.
+    pub(crate) moving: MovingSpans,
     /// Whether doubtful values tell which end belongs to which begin.
     pub(crate) doubtful: DoubtfulValues,
     /// Whether the last line of JSON is printed.

@@ -42,6 +42,7 @@ mod manual;
 mod mapped_symbols;
 mod marks;
 mod metrics;
+mod moving_spans;
 mod narrow;
 mod new_folder;
 #[cfg(not(feature = "otlp"))]

@@ -17,6 +17,7 @@ use crate::console::Console;
 use crate::count::{Names, TimedInterval, names, timed};
 use crate::hit_origin::{HitOrigin, HitQuestion};
 use crate::hit_stacks::HitStacks;
+use crate::moving_spans::MovingSpans;
 use crate::otlp_option::{OtlpOption, OtlpSettings};
 use crate::quantity;
 use crate::rates;
@@ -148,7 +149,8 @@ impl Trace {
                 if stacks.is_any() {
                     bail!("--otlp: stacks are not sent");
                 }
-                let question = HitQuestion { intervals, doubtful, is_json: form.json, is_live: true };
+                let moving = MovingSpans::default();
+                let question = HitQuestion { intervals, moving, doubtful, is_json: form.json, is_live: true };
                 Print::Sent { settings, mode: buffer.mode(StackSettings::NONE), question }
             }
             (None, None) => {

@@ -17,6 +17,7 @@ use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
 use opentelemetry_proto::tonic::metrics::v1::{ExponentialHistogramDataPoint, Metric};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value as Json, json};
+use simple_markers_tests::fixture::{Fixture, succeeds_silently};
 use simple_markers_tests::otlp;
 use simple_markers_tests::otlp::{OtlpReceiver, ReceiverAnswer, attribute};
 use simple_markers_tests::tools::{Ended, ended, skipped};
@@ -197,6 +198,62 @@ fn check_spans(spans: &[Span], logs: &[LogRecord], hits: &[Json], offset: u64) {
         let span = around.expect("all are in a span");
         assert_eq!((&log.trace_id, &log.span_id), (&span.trace_id, &span.span_id));
     }
+}
+
+/// Requests that are received one after the other and then answered in another thread, with the guards of their spans.
+const MOVED: &str = r#"
+use simple_markers::simple_span;
+
+fn receive(number: u32) -> impl Send {
+    simple_span!(request:whole, "number %u", number)
+}
+
+fn main() {
+    let requests: Vec<_> = {
+        let _all = simple_span!(request:all, "count %u", 5u32);
+        (0..5u32).map(|number| (number, receive(number))).collect()
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for (number, whole) in requests {
+                let _answer = simple_span!(request:answer, "number %u", number);
+                drop(whole);
+            }
+        });
+    });
+}
+"#;
+
+#[test]
+fn a_span_that_another_thread_ends_has_a_link_and_is_no_parent() {
+    let Some(smark) = smark() else { return };
+    let fixture = Fixture::new("moved").file("src/main.rs", MOVED);
+    succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g"));
+    let recording = fixture.built("moved").with_extension("recording");
+    let mut record = command(&smark);
+    record.args(["record", "-o"]).arg(&recording).arg("--").arg(fixture.built("moved"));
+    ended(&mut record).success();
+    let receiver = OtlpReceiver::start(&[ReceiverAnswer::Accept]);
+    send(&smark, &receiver, &[], &recording);
+    let (spans, _) = receiver.spans();
+    let of = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
+    let [all, wholes, answers] = ["request:all", "request:whole", "request:answer"].map(of);
+    assert_eq!([all.len(), wholes.len(), answers.len()], [1, 5, 5]);
+    for (whole, answer) in wholes.iter().zip(&answers) {
+        let number = |span: &Span| attribute(&span.attributes, "number");
+        assert_eq!(number(whole), number(answer));
+        assert_eq!((&whole.parent_span_id, &whole.trace_id), (&all[0].span_id, &all[0].trace_id));
+        let links: Vec<_> = whole.links.iter().map(|link| (&link.trace_id, &link.span_id)).collect();
+        assert_eq!(links, [(&answer.trace_id, &answer.span_id)]);
+        assert_eq!((answer.parent_span_id.len(), answer.links.len()), (0, 0));
+    }
+    // Without the first reading, what is known of names is known from their first end on.
+    let receiver = OtlpReceiver::start(&[ReceiverAnswer::Accept]);
+    let mut trace = command(&smark);
+    trace.args(["trace", "--json", &format!("--otlp={}", receiver.url), "--"]).arg(fixture.built("moved"));
+    ended(&mut trace).success();
+    let linked = receiver.spans().0.iter().filter(|span| span.links.len() == 1).count();
+    assert_eq!(linked, 5);
 }
 
 #[test]

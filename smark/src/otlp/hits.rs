@@ -36,14 +36,14 @@ impl OtlpSettings {
         origin: HitOrigin,
         question: HitQuestion,
     ) -> anyhow::Result<Box<dyn Sink + 'a>> {
-        let HitQuestion { intervals, doubtful, is_json, is_live } = question;
+        let HitQuestion { intervals, moving, doubtful, is_json, is_live } = question;
         let sender = OtlpSender::start(&self, if is_live { Pace::Live } else { Pace::Patient }, *console)?;
         Ok(Box::new(SentHits {
             text: HitText::new(Texts::new(setting.names), setting.functions),
             origin,
             resource: self.resource.clone(),
             is_of_intervals: intervals.is_some(),
-            finder: SpanFinder::new(intervals, doubtful),
+            finder: SpanFinder::new(intervals, moving, doubtful),
             logs: Batch::new(&self),
             spans: Batch::new(&self),
             sender,

@@ -4,6 +4,8 @@ use sha2::{Digest as _, Sha256};
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::text::json_value;
 
+use super::message::SpanLink;
+
 /// The ids of a span. None of them is only zeros, which OpenTelemetry takes for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpanIds {
@@ -31,6 +33,11 @@ impl SpanIds {
         hash.update(hit.time.to_le_bytes());
         [hit.process, hit.thread, hit.cpu].into_iter().for_each(|number| hash.update(number.to_le_bytes()));
         Self::of_hash(&hash.finalize())
+    }
+
+    /// A link to the span.
+    pub(super) fn link(&self) -> SpanLink {
+        SpanLink { trace_id: self.trace.to_vec(), span_id: self.span.to_vec() }
     }
 
     fn of_hash(hash: &[u8]) -> Self {

@@ -15,26 +15,11 @@ use super::message::{LogRecord, OtlpSpan};
 use super::records::record;
 use crate::hit_origin::HitOrigin;
 use crate::hit_text::HitText;
+use crate::moving_spans::{MovingSpans, SpanPlace};
 use crate::sinks::IntervalSites;
 
 /// The most intervals of a pair that are open.
 const MOST_OPEN: usize = 1 << 16;
-
-/// Where intervals are nested: a thread, or a task of an async runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum NestingPlace {
-    Thread(u32, u32),
-    Task(u32, u64),
-}
-
-impl NestingPlace {
-    fn of(hit: &Hit<'_>) -> Self {
-        match hit.task() {
-            Some(Ok(Some(task))) => Self::Task(hit.process, task.get()),
-            _ => Self::Thread(hit.process, hit.thread),
-        }
-    }
-}
 
 /// An interval that has not ended.
 #[derive(Debug)]
@@ -42,10 +27,18 @@ pub(super) struct OpenSpan {
     ids: SpanIds,
     parent: Option<[u8; 8]>,
     /// Where it is open; `None` if others are not nested in it.
-    place: Option<NestingPlace>,
+    place: Option<SpanPlace>,
     time: u64,
     /// What its begin is if there is no end. The span has its attributes.
     record: LogRecord,
+}
+
+/// An interval that others are nested in.
+#[derive(Debug)]
+struct OpenInPlace {
+    ids: SpanIds,
+    /// Which pair it is of.
+    pair: usize,
 }
 
 /// What is kept of a begin.
@@ -76,17 +69,19 @@ pub(super) struct SpanFinder {
     pairs: Vec<Pair<SpanBegin>>,
     /// How many sites the plan had.
     known: Option<usize>,
+    /// The spans that others are not nested in.
+    moving: MovingSpans,
     /// The intervals that are open in each place, the innermost last.
-    nested: HashMap<NestingPlace, Vec<SpanIds>>,
+    nested: HashMap<SpanPlace, Vec<OpenInPlace>>,
     /// Why there can be no interval of the question; `None` if there can be.
     pub(super) why_none: Option<String>,
 }
 
 impl SpanFinder {
     /// `question` is a [`Question::Time`].
-    pub(super) fn new(question: Option<Question>, doubtful: DoubtfulValues) -> Self {
+    pub(super) fn new(question: Option<Question>, moving: MovingSpans, doubtful: DoubtfulValues) -> Self {
         let (pairs, nested) = (Vec::new(), HashMap::new());
-        Self { question, doubtful, pairs, known: None, nested, why_none: None }
+        Self { question, doubtful, pairs, known: None, moving, nested, why_none: None }
     }
 
     /// Looks at the sites of a plan that has grown.
@@ -115,20 +110,31 @@ impl SpanFinder {
     /// What a hit is. `texts` writes what it says.
     pub(super) fn role(&mut self, hit: &Hit<'_>, origin: &HitOrigin, texts: &mut HitText) -> SpanRole {
         self.look(hit.plan);
-        for pair in &mut self.pairs {
+        for (number, pair) in self.pairs.iter_mut().enumerate() {
             match pair.role(hit, true) {
                 None => {}
                 Some(Role::Nothing) => return SpanRole::Alone,
                 Some(Role::End(SpanBegin(begin))) => {
                     close(&mut self.nested, &begin);
-                    return SpanRole::End(Box::new(span(&pair.name, &begin, hit, origin, &*texts.functions)));
+                    let mut span = span(&pair.name, &begin, hit, origin, &*texts.functions);
+                    let end = SpanPlace::of(hit);
+                    if begin.place.is_some_and(|place| place != end) {
+                        if !self.moving.has(&pair.name) {
+                            self.moving.add(&pair.name);
+                            self.nested.values_mut().for_each(|open| open.retain(|it| it.pair != number));
+                            self.nested.retain(|_, open| !open.is_empty());
+                        }
+                        let around = self.nested.get(&end).and_then(|open| open.last());
+                        span.links.extend(around.map(|around| around.ids.link()));
+                    }
+                    return SpanRole::End(Box::new(span));
                 }
                 Some(Role::Begin(key)) => {
                     let keys = pair.keys().iter().map(|key| &**key);
                     let mut ids = SpanIds::new(&origin.boot, &pair.name, keys, hit);
                     // What begins in one thread and ends in another one is nested in nothing.
-                    let place = (pair.is_span() || !pair.has_key()).then(|| NestingPlace::of(hit));
-                    let parent = place.and_then(|place| self.nested.get(&place)?.last().copied());
+                    let place = (pair.is_span() || !pair.has_key()).then(|| SpanPlace::of(hit));
+                    let parent = place.and_then(|place| Some(self.nested.get(&place)?.last()?.ids));
                     ids.trace = parent.map_or(ids.trace, |parent| parent.trace);
                     let open = OpenSpan {
                         ids,
@@ -139,9 +145,10 @@ impl SpanFinder {
                     };
                     let open = Rc::new(open);
                     let left = pair.open(key, SpanBegin(Rc::clone(&open)), MOST_OPEN);
-                    // That it is open is noted unless there was no space for it.
-                    if !left.as_ref().is_some_and(|SpanBegin(left)| Rc::ptr_eq(left, &open)) {
-                        place.into_iter().for_each(|place| self.nested.entry(place).or_default().push(ids));
+                    // It was not opened if there was no space for it.
+                    let is_open = !left.as_ref().is_some_and(|SpanBegin(left)| Rc::ptr_eq(left, &open));
+                    if let Some(place) = place.filter(|_| is_open && !self.moving.has(&pair.name)) {
+                        self.nested.entry(place).or_default().push(OpenInPlace { ids, pair: number });
                     }
                     let left = left.map(|SpanBegin(left)| {
                         close(&mut self.nested, &left);
@@ -156,7 +163,7 @@ impl SpanFinder {
 
     /// The innermost interval that is open where a hit is.
     pub(super) fn around(&self, hit: &Hit<'_>) -> Option<SpanIds> {
-        self.nested.get(&NestingPlace::of(hit))?.last().copied()
+        Some(self.nested.get(&SpanPlace::of(hit))?.last()?.ids)
     }
 
     /// The begins without an end, in the order of their times.
@@ -179,10 +186,10 @@ impl SpanFinder {
 }
 
 /// Notes that an interval is open no more.
-fn close(nested: &mut HashMap<NestingPlace, Vec<SpanIds>>, span: &OpenSpan) {
+fn close(nested: &mut HashMap<SpanPlace, Vec<OpenInPlace>>, span: &OpenSpan) {
     let Some(place) = span.place else { return };
     let Some(open) = nested.get_mut(&place) else { return };
-    if let Some(at) = open.iter().rposition(|ids| *ids == span.ids) {
+    if let Some(at) = open.iter().rposition(|it| it.ids == span.ids) {
         open.remove(at);
     }
     if open.is_empty() {
@@ -203,5 +210,6 @@ fn span(name: &str, begin: &OpenSpan, end: &Hit<'_>, origin: &HitOrigin, functio
         start_time_unix_nano: origin.wall(begin.time),
         end_time_unix_nano: origin.wall(end.time.max(begin.time)),
         attributes: attributes.0,
+        links: Vec::new(),
     }
 }

@@ -335,7 +335,10 @@ impl Report {
                 let counted = CountedHits::new(&chosen, &question, kept, start, has_wakes).with_stacks(stacks);
                 Box::new(Counts::new(counted, json, flames))
             }
-            ReportWork::Send(settings, sent) => {
+            ReportWork::Send(settings, mut sent) => {
+                if sent.intervals.is_none() {
+                    sent.moving = sent::moving(recording.plan(), doubtful, recording.hits(status))?;
+                }
                 let sink = settings.hits(console, recording.setting(false), recording.origin(), sent)?;
                 Box::new(HitFilter::new(&chosen, sink, None))
             }

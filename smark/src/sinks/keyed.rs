@@ -53,7 +53,6 @@ impl IntervalSites {
     }
 
     /// The starts and the ends.
-    #[cfg(feature = "otlp")]
     pub(crate) fn into_ends(self) -> SiteSelection {
         self.ends
     }

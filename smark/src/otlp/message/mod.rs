@@ -18,4 +18,4 @@ pub(super) use self::metrics::{
     CUMULATIVE, ExponentialBuckets, ExponentialHistogram, ExponentialPoint, MetricExport, MetricPoints, NumberPoint,
     NumberPointValue, OtlpGauge, OtlpMetric, OtlpSum, ResourceMetrics, ScopeMetrics,
 };
-pub(super) use self::trace::{OtlpSpan, ResourceSpans, ScopeSpans, SpanExport};
+pub(super) use self::trace::{OtlpSpan, ResourceSpans, ScopeSpans, SpanExport, SpanLink};

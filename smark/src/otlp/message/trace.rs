@@ -64,6 +64,22 @@ pub(in crate::otlp) struct OtlpSpan {
     pub(in crate::otlp) end_time_unix_nano: u64,
     #[prost(message, repeated, tag = "9")]
     pub(in crate::otlp) attributes: Vec<Attribute>,
+    #[prost(message, repeated, tag = "13")]
+    pub(in crate::otlp) links: Vec<SpanLink>,
+}
+
+/// What a span has to do with another one that is not its parent.
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::otlp) struct SpanLink {
+    /// 16 bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    #[serde(serialize_with = "json::hexadecimal")]
+    pub(in crate::otlp) trace_id: Vec<u8>,
+    /// 8 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    #[serde(serialize_with = "json::hexadecimal")]
+    pub(in crate::otlp) span_id: Vec<u8>,
 }
 
 impl OtlpSpan {
