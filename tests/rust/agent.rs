@@ -263,9 +263,9 @@ fn a_rule_that_costs_too_much_pauses() {
     let mut busy = Process::start(Command::new(&program).args(["100000000", "20"]).stdout(Stdio::null()));
     agent.wait_for_state("bounded", "paused");
     agent.wait_for_line(|line| line.starts_with("bounded: it costs too much: ") && line.contains("1000 are allowed"));
-    assert_eq!(agent.value("rule_sites", "bounded"), 0.0);
     let pauses = "smark_agent_rule_pauses_total{rule=\"bounded\",limit=\"hits\"}";
-    assert_eq!(metrics_page::samples(&agent.address).get(pauses), Some(&1.0));
+    agent.wait_for(pauses, |samples| samples.get(pauses) == Some(&1.0));
+    assert_eq!(agent.value("rule_sites", "bounded"), 0.0);
     // The other rule goes on.
     agent.wait_for_state("free", "watching");
     busy.kill().expect("it is killed");
@@ -290,7 +290,8 @@ fn rules_are_read_again() {
     agent.wait_for_hits("goes", 10);
     agent.set("rule = 1");
     agent.wait_for_line(|line| line.ends_with("rules.toml:3: write rules as [[rule]]; the rules before hold"));
-    assert_eq!(metrics_page::samples(&agent.address).get("smark_agent_rules_are_current"), Some(&0.0));
+    let is_current = "smark_agent_rules_are_current";
+    agent.wait_for(is_current, |samples| samples.get(is_current) == Some(&0.0));
     let comes = counting("comes", &program, "options = [\"--where\", \"number < 3\"]");
     agent.set(&(stays + &comes));
     agent.wait_for_line(|line| line.starts_with("goes: 10 hits, 10 delivered, 0 dropped"));

@@ -229,7 +229,8 @@ fn a_span_that_another_thread_ends_has_a_link_and_is_no_parent() {
     let Some(smark) = smark() else { return };
     let fixture = Fixture::new("moved").file("src/main.rs", MOVED);
     succeeds_silently(fixture.rustc(&["-Copt-level=2"]).env("RUSTFLAGS", "-g"));
-    let recording = fixture.built("moved").with_extension("recording");
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("recording");
     let mut record = command(&smark);
     record.args(["record", "-o"]).arg(&recording).arg("--").arg(fixture.built("moved"));
     ended(&mut record).success();
@@ -247,6 +248,11 @@ fn a_span_that_another_thread_ends_has_a_link_and_is_no_parent() {
         assert_eq!(links, [(&answer.trace_id, &answer.span_id)]);
         assert_eq!((answer.parent_span_id.len(), answer.links.len()), (0, 0));
     }
+    let receiver = OtlpReceiver::start(&[ReceiverAnswer::Accept]);
+    send(&smark, &receiver, &["--time", "request:whole"], &recording);
+    let (spans, _) = receiver.spans();
+    let parents: Vec<_> = spans.iter().map(|span| span.parent_span_id.len()).collect();
+    assert_eq!(parents, [0; 5]);
     // Without the first reading, what is known of names is known from their first end on.
     let receiver = OtlpReceiver::start(&[ReceiverAnswer::Accept]);
     let mut trace = command(&smark);

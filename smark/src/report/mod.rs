@@ -336,9 +336,7 @@ impl Report {
                 Box::new(Counts::new(counted, json, flames))
             }
             ReportWork::Send(settings, mut sent) => {
-                if sent.intervals.is_none() {
-                    sent.moving = sent::moving(recording.plan(), doubtful, recording.hits(status))?;
-                }
+                sent.moving = sent::moving(recording.plan(), doubtful, recording.hits(status))?;
                 let sink = settings.hits(console, recording.setting(false), recording.origin(), sent)?;
                 Box::new(HitFilter::new(&chosen, sink, None))
             }
