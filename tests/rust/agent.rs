@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 #[cfg(feature = "debuginfod")]
 use simple_markers_tests::file_server::FileServer;
 use simple_markers_tests::fixture::{self, Process};
+use simple_markers_tests::image::build_id;
 use simple_markers_tests::metrics_page;
 use simple_markers_tests::tools::{self, ended, run};
 use simple_markers_tests::watched::{can_watch, compile};
@@ -374,11 +375,6 @@ fn hits_for_which_there_is_no_space_are_told() {
     let [hits, delivered, dropped] = totals["kept"];
     assert_eq!((hits, delivered), (31_000, before.len() as u64 + 1000));
     assert_eq!(hits, delivered + dropped);
-}
-
-fn build_id(program: &Path) -> String {
-    let notes = run(Command::new("readelf").args(["-n", "-W"]).arg(program));
-    notes.lines().find_map(|line| Some(line.split_once("Build ID: ")?.1.trim().to_owned())).expect("a build id")
 }
 
 #[test(desk = false)]

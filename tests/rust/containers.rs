@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use simple_markers_tests::fixture;
+use simple_markers_tests::image;
 use simple_markers_tests::tools::{find, output, run, skipped};
 use simple_markers_tests::watched::can_watch;
 
@@ -158,9 +159,7 @@ fn debug_information_is_found_in_a_container() {
     let program = compile_passes(folder.path(), "passes");
     let debug = folder.path().join("passes.debug");
     run(Command::new(&objcopy).arg("--only-keep-debug").args([&program, &debug]));
-    let notes = run(Command::new("readelf").arg("-n").arg(&program));
-    let (_, rest) = notes.split_once("Build ID: ").expect("a build id");
-    let (build_id, root) = (rest.split_whitespace().next().expect("a build id").to_owned(), folder.path().join("root"));
+    let (build_id, root) = (image::build_id(&program), folder.path().join("root"));
     fs::create_dir(&root).expect("a folder");
     let by_build_id = format!("/usr/lib/debug/.build-id/{}/{}.debug", &build_id[..2], &build_id[2..]);
     // The second program has a link, by which the file is found in the folder of its path.

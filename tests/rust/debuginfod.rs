@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use simple_markers_tests::file_server::FileServer;
-use simple_markers_tests::{fixture, tools};
+use simple_markers_tests::{fixture, image, tools};
 
 /// Serves debug information for a build id.
 fn serve(server: &FileServer, build_id: &str, file: &Path) {
@@ -75,8 +75,7 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     serve(&server, &build_id, &other);
     let (image, notes) = listed("wrong");
     let said = format!("{notes}{}", image["diagnostics"]);
-    let notes = tools::run(Command::new("readelf").arg("--notes").arg(&other));
-    let theirs = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build id");
+    let theirs = image::build_id(&other);
     assert!(said.contains(&format!("its build id is {theirs}, the image's is {build_id}")), "{said}");
     assert_eq!((&image["debug"], &argument(&image)["verdict"]), (&Value::Null, &Value::Null), "{image}");
 

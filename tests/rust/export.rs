@@ -16,6 +16,7 @@ use regex::Regex;
 use simple_markers_record::printf::{self, Piece};
 use simple_markers_resolver::resolve::Resolution;
 use simple_markers_tests::fixture::{self, Fixture, smark};
+use simple_markers_tests::image;
 use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{self, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
@@ -366,8 +367,7 @@ pub(super) fn bpftrace_says(program: &Path) -> (String, Option<String>) {
     // Debian's bpftrace accepts addresses inside functions only if it finds no symbols. Our symbols
     // are in a separate file.
     let stripped = folder.path().join("stripped");
-    let id = run(Command::new("readelf").arg("--notes").arg(program));
-    let id = id.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a build id");
+    let id = image::build_id(program);
     let debug = folder.path().join("debug");
     let separate = debug.join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..]));
     fs::create_dir_all(separate.parent().expect("a folder")).expect("a folder");

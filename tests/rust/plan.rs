@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
+use simple_markers_tests::image::build_id;
 use simple_markers_tests::tools::{find, output, run};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
@@ -71,12 +72,6 @@ fn strip(of: &Path, folder: &Path) -> PathBuf {
     let stripped = folder.join(of.file_name().expect("a name"));
     run(Command::new("strip").arg("-o").arg(&stripped).arg(of));
     stripped
-}
-
-fn build_id(of: &Path) -> String {
-    let output = output(Command::new("readelf").arg("-n").arg(of));
-    let notes = String::from_utf8(output.stdout).expect("UTF-8");
-    notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build id").to_owned()
 }
 
 /// The hits without what differs from run to run.

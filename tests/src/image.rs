@@ -10,6 +10,17 @@ use std::process::Command;
 
 use crate::tools;
 
+/// The build id of an image, in hexadecimal.
+///
+/// # Panics
+///
+/// It has none, or `readelf` fails.
+#[must_use]
+pub fn build_id(image: &Path) -> String {
+    let notes = tools::run(Command::new("readelf").arg("--notes").arg(image));
+    notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build id").to_owned()
+}
+
 /// The functions and instructions of an image.
 pub struct Code {
     functions: Vec<Function>,
