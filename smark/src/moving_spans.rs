@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::pairs::{Pair, Role, SliceBegin, span_question, spans};
 use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::{Hit, Plan};
@@ -9,7 +10,7 @@ use simple_markers_tracer::{Hit, Plan};
 use crate::sinks::IntervalSites;
 
 /// The most spans of a name that are open.
-const MOST_OPEN: usize = 1 << 16;
+pub(crate) const MOST_OPEN: usize = 1 << 16;
 
 /// Where a span is: a thread, or a task of an async runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,14 +42,21 @@ impl SliceBegin for PlaceOfBegin {
 pub(crate) struct MovingSpans(BTreeSet<String>);
 
 impl MovingSpans {
-    pub(crate) fn add(&mut self, name: &str) {
-        if !self.has(name) {
-            self.0.insert(name.to_owned());
-        }
+    /// Adds a name. Returns whether it is a new one.
+    pub(crate) fn add(&mut self, name: &str) -> bool {
+        !self.has(name) && self.0.insert(name.to_owned())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
+    }
+}
+
+/// What is asked of the sites of a plan: a question of the user, or how long the spans of the programs take.
+pub(crate) fn interval_questions(plan: &Plan, question: Option<&Question>) -> Vec<Question> {
+    match question {
+        Some(question) => vec![question.clone()],
+        None => spans(plan, &|_| true).iter().map(|name| span_question(name)).collect(),
     }
 }
 
@@ -59,13 +67,11 @@ pub(crate) struct MovingSpanFinder {
 }
 
 impl MovingSpanFinder {
-    /// `None` if the sites have no spans.
-    pub(crate) fn new(plan: &Plan, doubtful: DoubtfulValues) -> Option<Self> {
-        let pair = |name: &String| {
-            let question = span_question(name);
-            Pair::new(&question, IntervalSites::new(plan, &question, doubtful).into_ends())
-        };
-        let pairs: Vec<_> = spans(plan, &|_| true).iter().filter_map(pair).collect();
+    /// `question` is as for [`interval_questions`]. `None` if it is about no spans.
+    pub(crate) fn new(plan: &Plan, question: Option<&Question>, doubtful: DoubtfulValues) -> Option<Self> {
+        let questions = interval_questions(plan, question);
+        let pair = |question| Pair::new(question, IntervalSites::new(plan, question, doubtful).into_ends());
+        let pairs: Vec<_> = questions.iter().filter_map(pair).filter(Pair::is_span).collect();
         (!pairs.is_empty()).then(|| Self { pairs, found: MovingSpans::default() })
     }
 
@@ -75,7 +81,9 @@ impl MovingSpanFinder {
             match pair.role(hit, true) {
                 None => continue,
                 Some(Role::Begin(key)) => _ = pair.open(key, PlaceOfBegin(SpanPlace::of(hit)), MOST_OPEN),
-                Some(Role::End(PlaceOfBegin(place))) if place != SpanPlace::of(hit) => self.found.add(&pair.name),
+                Some(Role::End(PlaceOfBegin(place))) if place != SpanPlace::of(hit) => {
+                    self.found.add(&pair.name);
+                }
                 Some(Role::End(_) | Role::Nothing) => {}
             }
             return;

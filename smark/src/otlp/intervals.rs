@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::function_names::FunctionNames;
-use simple_markers_tracer::pairs::{Pair, PairTally, Role, SliceBegin, span_question, spans};
+use simple_markers_tracer::pairs::{Pair, PairTally, Role, SliceBegin};
 use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::{Hit, Plan};
 
@@ -15,11 +15,8 @@ use super::message::{LogRecord, OtlpSpan};
 use super::records::record;
 use crate::hit_origin::HitOrigin;
 use crate::hit_text::HitText;
-use crate::moving_spans::{MovingSpans, SpanPlace};
+use crate::moving_spans::{MOST_OPEN, MovingSpans, SpanPlace, interval_questions};
 use crate::sinks::IntervalSites;
-
-/// The most intervals of a pair that are open.
-const MOST_OPEN: usize = 1 << 16;
 
 /// An interval that has not ended.
 #[derive(Debug)]
@@ -90,11 +87,7 @@ impl SpanFinder {
             return;
         }
         self.known = Some(plan.sites.len());
-        let questions = match &self.question {
-            Some(question) => vec![question.clone()],
-            None => spans(plan, &|_| true).iter().map(|name| span_question(name)).collect(),
-        };
-        for question in questions {
+        for question in interval_questions(plan, self.question.as_ref()) {
             let sites = IntervalSites::new(plan, &question, self.doubtful);
             if self.question.is_some() {
                 self.why_none = sites.why_none();
@@ -119,8 +112,7 @@ impl SpanFinder {
                     let mut span = span(&pair.name, &begin, hit, origin, &*texts.functions);
                     let end = SpanPlace::of(hit);
                     if begin.place.is_some_and(|place| place != end) {
-                        if !self.moving.has(&pair.name) {
-                            self.moving.add(&pair.name);
+                        if self.moving.add(&pair.name) {
                             self.nested.values_mut().for_each(|open| open.retain(|it| it.pair != number));
                             self.nested.retain(|_, open| !open.is_empty());
                         }

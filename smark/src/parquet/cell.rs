@@ -59,6 +59,12 @@ impl Column {
 }
 
 impl ColumnType {
+    /// A list of groups of texts.
+    pub(super) fn texts(members: &[&str]) -> Self {
+        let members = members.iter().map(|name| Column::optional(name, Self::Text));
+        Self::List(Box::new(Self::Group(members.collect())))
+    }
+
     /// How many columns of the file it is.
     pub(super) fn leaves(&self) -> usize {
         match self {

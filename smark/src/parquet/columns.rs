@@ -7,15 +7,15 @@ use simple_markers_tracer::plan::Plan;
 use super::about::verdict;
 use super::cell::{Cell, Column, ColumnType, INT32};
 use super::folder::COLUMNS;
-use super::layout::TableLayout;
-use super::small_table::{self, list};
+use super::layout::{SiteTexts, TableLayout};
+use super::small_table;
 
-/// Writes the file of a recording. Each table has a layout and the numbers of its sites in the plan.
+/// Writes the file of a recording.
 pub(super) fn write<'t>(
     folder: &Path,
     recording: &str,
     plan: &Plan,
-    tables: impl Iterator<Item = (&'t TableLayout, &'t [usize])>,
+    tables: impl Iterator<Item = &'t TableLayout>,
 ) -> anyhow::Result<()> {
     let columns = [
         Column::required("recording", ColumnType::Text),
@@ -24,12 +24,15 @@ pub(super) fn write<'t>(
         Column::required("column", ColumnType::Text),
         Column::optional("argument", ColumnType::Text),
         Column::required("meaning", ColumnType::Text),
-        Column::required("sites", list(&["build_id", "site", "function", "source", "format", "verdict", "why"])),
+        Column::required(
+            "sites",
+            ColumnType::texts(&["build_id", "site", "function", "source", "format", "verdict", "why"]),
+        ),
     ];
-    let rows = tables.flat_map(|(layout, sites)| {
+    let rows = tables.flat_map(|layout| {
         layout.meanings().enumerate().map(move |(position, (column, meaning, argument))| {
             let of = argument.and_then(|argument| Some((argument, layout.arguments.get(argument)?)));
-            let about = |(argument, _)| sites.iter().filter_map(move |site| about_site(plan, layout, *site, argument));
+            let about = |(argument, _)| layout.sites().filter_map(move |site| about_site(plan, site, argument));
             vec![
                 Cell::owned(recording.to_owned()),
                 Cell::owned(layout.marker.to_string()),
@@ -45,9 +48,8 @@ pub(super) fn write<'t>(
 }
 
 /// What a site says of an argument; `None` if it does not have the argument.
-fn about_site(plan: &Plan, layout: &TableLayout, number: usize, position: usize) -> Option<Cell<'static>> {
+fn about_site(plan: &Plan, (number, texts): (usize, &SiteTexts), position: usize) -> Option<Cell<'static>> {
     let site = plan.sites.get(number)?;
-    let texts = layout.site(number)?;
     let own = texts.arguments.iter().position(|it| *it == position)?;
     let (verdict, why) = verdict(site.own_arguments().get(own)?);
     let format = &plan.markers.get(site.marker)?.format;

@@ -70,7 +70,7 @@ impl<'r> DataSet<'r> {
                     *of_site = Some(tables.len());
                 }
             }
-            tables.push(Table::new((layout, sites), folder.temporary().join(folder_name(&marker)), about, most)?);
+            tables.push(Table::new(layout, folder.temporary().join(folder_name(&marker)), about, most)?);
         }
         let of = description.origin.as_ref();
         let origin = RowOrigin {
@@ -103,8 +103,7 @@ impl<'r> DataSet<'r> {
         }
         let Self { description, plan, folder, origin, tables, hits, last, .. } = self;
         recordings::write(folder.temporary(), description, &origin, end, hits, last)?;
-        let described = tables.iter().map(|table| (&table.layout, table.sites.as_slice()));
-        columns::write(folder.temporary(), &origin.recording, plan, described)?;
+        columns::write(folder.temporary(), &origin.recording, plan, tables.iter().map(|table| &table.layout))?;
         let (files, bytes) = (tables.iter().map(|it| it.files).sum(), tables.iter().map(|it| it.bytes).sum());
         Ok(DataSetSummary { path: folder.finish()?, hits, files, bytes })
     }

@@ -1,6 +1,6 @@
 //! The columns of a table: those that every table has, those of the arguments, and the doubts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simple_markers_tracer::function_names::FunctionNames;
@@ -92,7 +92,8 @@ pub(super) struct TableLayout {
     pub(super) marker: Arc<str>,
     pub(super) columns: Vec<Column>,
     pub(super) arguments: Vec<TableArgument>,
-    sites: HashMap<usize, SiteTexts>,
+    /// By their numbers in the plan.
+    sites: BTreeMap<usize, SiteTexts>,
     doubtful: DoubtfulValues,
 }
 
@@ -107,7 +108,7 @@ impl TableLayout {
     ) -> Self {
         let mut columns = Vec::from(own_columns().map(|(column, _)| column));
         let mut arguments: Vec<TableArgument> = Vec::new();
-        let mut texts = HashMap::new();
+        let mut texts = BTreeMap::new();
         for (number, site) in sites.iter().filter_map(|number| Some((*number, plan.sites.get(*number)?))) {
             let mut positions = Vec::new();
             let mut taken = vec![false; arguments.len()];
@@ -147,9 +148,9 @@ impl TableLayout {
         self.columns.iter().zip(all).map(|(column, (meaning, argument))| (column.name.as_str(), meaning, argument))
     }
 
-    /// What every row of a site has; `None` if the table does not have the site.
-    pub(super) fn site(&self, number: usize) -> Option<&SiteTexts> {
-        self.sites.get(&number)
+    /// The sites: their numbers in the plan, and what every row of them has.
+    pub(super) fn sites(&self) -> impl Iterator<Item = (usize, &SiteTexts)> {
+        self.sites.iter().map(|(number, texts)| (*number, texts))
     }
 
     /// Adds a hit to rows of this layout. Returns its time in ns since the start of 1970.
@@ -250,9 +251,7 @@ fn own_columns() -> [(Column, &'static str); OWN] {
 }
 
 fn doubts_column() -> (Column, &'static str) {
-    let members = ["argument", "why"].map(|name| Column::optional(name, ColumnType::Text));
-    let of = ColumnType::List(Box::new(ColumnType::Group(members.into())));
-    (Column::required(DOUBTS, of), "what the hit does not have for sure, and why")
+    (Column::required(DOUBTS, ColumnType::texts(&["argument", "why"])), "what the hit does not have for sure, and why")
 }
 
 fn site_texts(plan: &Plan, site: &PlannedSite, arguments: Vec<usize>) -> Option<SiteTexts> {

@@ -8,7 +8,7 @@ use super::cell::{Cell, Column, ColumnType, INT32, INT64};
 use super::end::DataSetEnd;
 use super::folder::RECORDINGS;
 use super::layout::{RowOrigin, wall_time};
-use super::small_table::{self, list};
+use super::small_table;
 
 /// Writes the file of a recording of which `hits` are in the data set, the last one at `last` by
 /// the clock of the recording.
@@ -47,8 +47,8 @@ pub(super) fn write(
         (Column::required("is_complete", ColumnType::Boolean), Cell::Boolean(end.is_complete)),
         (Column::optional("exit", INT32), end.exit.map_or(Cell::Null, |exit| Cell::Integer(exit.into()))),
         (Column::optional("stopped", ColumnType::Text), Cell::maybe(end.stopped.as_deref())),
-        (Column::required("images", list(&["path", "build_id"])), Cell::List(images.collect())),
-        (Column::required("left_out", list(&["marker", "place", "why"])), Cell::List(left_out.collect())),
+        (Column::required("images", ColumnType::texts(&["path", "build_id"])), Cell::List(images.collect())),
+        (Column::required("left_out", ColumnType::texts(&["marker", "place", "why"])), Cell::List(left_out.collect())),
     ];
     let (columns, cells): (Vec<Column>, Vec<Cell<'_>>) = row.into_iter().unzip();
     small_table::write(&folder.join(RECORDINGS), &origin.recording, &columns, std::iter::once(cells))

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::cell::{Cell, Column, ColumnType};
+use super::cell::{Cell, Column};
 use super::file::{TableFile, schema};
 use super::rows::RowBuffer;
 
-/// Writes the file of a recording of a table. Each row has a cell for each column.
+/// Writes the file that a recording has in such a table. Each row has a cell for each column.
 pub(super) fn write<'c>(
     folder: &Path,
     recording: &str,
@@ -31,10 +31,4 @@ pub(super) fn write<'c>(
     let mut file = TableFile::create(path, &schema, &rows, false)?;
     file.write(&mut rows)?;
     file.finish(serde_json::json!({ "version": 1, "tool": env!("CARGO_PKG_VERSION") }).to_string())
-}
-
-/// A list of groups of texts.
-pub(super) fn list(members: &[&str]) -> ColumnType {
-    let members = members.iter().map(|name| Column::optional(name, ColumnType::Text));
-    ColumnType::List(Box::new(ColumnType::Group(members.collect())))
 }

@@ -30,8 +30,6 @@ const END_OF_COLUMN: usize = 512;
 /// A table that is written.
 pub(super) struct Table {
     pub(super) layout: TableLayout,
-    /// The numbers of its sites in the plan.
-    pub(super) sites: Vec<usize>,
     schema: TypePtr,
     folder: PathBuf,
     rows: RowBuffer,
@@ -52,18 +50,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(
-        (layout, sites): (TableLayout, Vec<usize>),
-        folder: PathBuf,
-        about: String,
-        most: usize,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn new(layout: TableLayout, folder: PathBuf, about: String, most: usize) -> anyhow::Result<Self> {
         let schema = schema(&layout.columns).with_context(|| folder.display().to_string())?;
         let rows = RowBuffer::new(&layout.columns);
         let (file, parts) = (None, BTreeMap::new());
         Ok(Self {
             layout,
-            sites,
             schema,
             folder,
             rows,

@@ -336,7 +336,7 @@ impl Report {
                 Box::new(Counts::new(counted, json, flames))
             }
             ReportWork::Send(settings, mut sent) => {
-                sent.moving = sent::moving(recording.plan(), doubtful, recording.hits(status))?;
+                sent.moving = sent::moving(recording.plan(), &sent, recording.hits(status))?;
                 let sink = settings.hits(console, recording.setting(false), recording.origin(), sent)?;
                 Box::new(HitFilter::new(&chosen, sink, None))
             }

@@ -23,9 +23,10 @@ pub(super) fn question(question: Question, doubtful: DoubtfulValues, is_json: bo
     Ok(HitQuestion { intervals, moving: MovingSpans::default(), doubtful, is_json, is_live: false })
 }
 
-/// The spans that do not stay where they began.
-pub(super) fn moving(plan: &Plan, doubtful: DoubtfulValues, mut hits: Hits<'_>) -> anyhow::Result<MovingSpans> {
-    let Some(mut finder) = MovingSpanFinder::new(plan, doubtful) else { return Ok(MovingSpans::default()) };
+/// The spans of what is sent that do not stay where they began.
+pub(super) fn moving(plan: &Plan, sent: &HitQuestion, mut hits: Hits<'_>) -> anyhow::Result<MovingSpans> {
+    let finder = MovingSpanFinder::new(plan, sent.intervals.as_ref(), sent.doubtful);
+    let Some(mut finder) = finder else { return Ok(MovingSpans::default()) };
     hits.each(None, &mut |hit, _| {
         finder.add(hit);
         Ok(ControlFlow::Continue(()))
